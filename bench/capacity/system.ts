@@ -56,7 +56,6 @@ export async function prepareStrategy(
       { $set: { [`options.${name}`]: value } },
     )
   }
-  await database.services.registrations.restoreCopies()
   await collections.timeline_cache.drop()
   await clearBuckets(database)
   await collections.pulled_authors.deleteMany({})

@@ -82,7 +82,6 @@ export async function maintainOnly(
   await strategies.deleteMany({})
   const wanted = registered.filter(({ _id }) => (names as readonly string[]).includes(_id))
   if (wanted.length > 0) await strategies.insertMany(wanted)
-  await services.registrations.restoreCopies()
 }
 
 /** Deletes all stored entries except caches. It drops the collections, which is fast. */

@@ -4,7 +4,6 @@ import { type MigrationPlan, migrate, planMigration } from '../db/migrations/mig
 import { schemaVersion } from '../db/schema-version.ts'
 import { configFor } from '../environment.ts'
 import { openDatabase } from '../open-database.ts'
-import { createServices } from '../services.ts'
 import { log } from './database.ts'
 import { interruption } from './failure.ts'
 
@@ -20,7 +19,7 @@ export const migrateCommand = (): Command =>
     .option('--dry-run', 'print the changes, and change nothing')
     .option(
       '--previous-stopped',
-      'let servers keep pages in memory, trim timelines and use copies of the registrations: no process of the previous release runs any more',
+      'let servers keep pages in memory and trim timelines: no process of the previous release runs any more',
     )
     .addHelpText('after', help)
     .action(run)
@@ -40,8 +39,7 @@ Examples:
 
 async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<void> {
   const options = { profile: 'bulk', prepare: false, anyVersion: true, log } as const
-  const config = configFor('database')
-  await using database = await openDatabase(config, options)
+  await using database = await openDatabase(configFor('database'), options)
   using interrupt = interruption()
   if (dryRun) {
     console.log(planText(await planMigration(database.db)))
@@ -56,8 +54,6 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
   if (from === undefined) return
   if (previousStopped) {
     await setMarks(database.db)
-    const { client, db, clock } = database
-    await createServices(client, db, config, { now: clock.now }).registrations.restoreCopies()
     return
   }
   const missing = await loadMissingMarks(database.db.collection('meta'))
@@ -65,8 +61,8 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
 }
 
 const untilStopped = (noVersions: boolean) =>
-  `Servers ${noVersions ? 'keep no pages in memory, ' : ''}trim no timelines and use no copies of the ` +
-  'registrations until you run "feedline migrate --previous-stopped". ' +
+  `Servers ${noVersions ? 'keep no pages in memory, and ' : ''}trim no timelines until you run ` +
+  '"feedline migrate --previous-stopped". ' +
   'Run it when no process of the previous release runs any more.'
 
 function planText({ from, changes }: MigrationPlan): string {

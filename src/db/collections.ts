@@ -192,7 +192,6 @@ export const catalogue = (
   },
   inbox_floors: floors,
   strategies: { indexes: [] },
-  registration_copies: { indexes: [], shardKey: { _id: 'hashed' } },
   celebrities: { indexes: [] },
   pulled_authors: {
     indexes: [{ key: { '_id.author': 1 } }], // the notes of a deleted author

@@ -5,17 +5,17 @@ import type { MetaDoc } from './documents.ts'
 export const versionsMark = 'versions'
 
 /**
- * The document of `meta` that says that all processes write the copies of the registrations. They also know floors,
- * which are older. Databases of releases without copies may have {@link versionsMark}, so that one does not say it.
+ * The document of `meta` that says that all processes know floors. Its name is older. Databases of builds without floors
+ * may have {@link versionsMark}, so that one does not say it.
  */
-export const copiesMark = 'copies'
+export const floorsMark = 'copies'
 
-type Mark = typeof versionsMark | typeof copiesMark
-const marks: readonly Mark[] = [versionsMark, copiesMark]
+type Mark = typeof versionsMark | typeof floorsMark
+const marks: readonly Mark[] = [versionsMark, floorsMark]
 
 /**
- * Records that no process of an older release runs: all processes write versions and copies of the registrations. Only
- * for a database of this schema version. A mark is never removed. One command.
+ * Records that no process of an older release runs: all processes write versions and know floors. Only for a database
+ * of this schema version. A mark is never removed. One command.
  */
 export async function setMarks(db: Db): Promise<void> {
   const update = { $setOnInsert: { value: 'complete' } }

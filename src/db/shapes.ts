@@ -162,10 +162,6 @@ export const shapes = {
       }),
     },
   ),
-  registration_copies: object({
-    _id: text,
-    registrations: list(object({ _id: text, epoch: id, options }, { dropping: set })),
-  }),
   celebrities: object(
     { _id: text },
     { promoting: id, demoting: id, readFrom: { bsonType: ['objectId', 'null'] } },

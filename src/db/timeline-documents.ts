@@ -104,16 +104,6 @@ export interface StrategyDoc {
   readonly options: Readonly<Record<string, number>>
 }
 
-/** A registration without the progress of its back-fill. */
-export type CopiedRegistration = Pick<StrategyDoc, '_id' | 'epoch' | 'dropping' | 'options'>
-
-/** A copy of all registrations. The transactions that change them write all copies. */
-export interface RegistrationCopyDoc {
-  /** The stripe of the users whose pages and deliveries read it. */
-  readonly _id: string
-  readonly registrations: readonly CopiedRegistration[]
-}
-
 /** A celebrity, or an author during a promotion or a demotion. */
 export interface CelebrityDoc {
   readonly _id: string
@@ -147,6 +137,5 @@ export interface TimelineDocuments {
 /** The documents that say how timelines are stored. */
 export interface RegistryDocuments {
   strategies: StrategyDoc
-  registration_copies: RegistrationCopyDoc
   celebrities: CelebrityDoc
 }

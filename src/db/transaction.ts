@@ -30,11 +30,6 @@ export interface SnapshotTx extends Tx {
   readonly readConcern: { readonly level: 'snapshot' }
 }
 
-/** A session whose reads wait for all that it has seen. Its read concern is required in every read. */
-export interface CausalTx extends Tx {
-  readonly readConcern: { readonly level: 'majority' }
-}
-
 /** How long a transaction may take, in milliseconds. */
 export interface TransactionBounds {
   /** When the last try begins at the latest. */
@@ -162,24 +157,6 @@ export class Transactions {
     const session = this.client.startSession({ snapshot: true })
     try {
       return await read({ session, readConcern: { level: 'snapshot' } })
-    } finally {
-      await session.endSession()
-    }
-  }
-
-  /**
-   * Runs reads that see what a transaction has committed, on every shard. On a sharded cluster, other reads may see it
-   * on some of its shards earlier.
-   * @param committed undefined: each read waits for what the reads before it have seen, on whatever shard.
-   * @param read spreads all fields of `at` into the options of each read.
-   */
-  async readAfter<T>(committed: Tx | undefined, read: (at: CausalTx) => Promise<T>): Promise<T> {
-    const { operationTime, clusterTime } = committed?.session ?? {}
-    const session = this.client.startSession()
-    try {
-      if (clusterTime) session.advanceClusterTime(clusterTime)
-      if (operationTime) session.advanceOperationTime(operationTime)
-      return await read({ session, readConcern: { level: 'majority' } })
     } finally {
       await session.endSession()
     }

@@ -4,7 +4,7 @@ import { chunks } from '../lib/batch.ts'
 import { stripeOf } from '../lib/stripe.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections } from './collections.ts'
-import { copiesMark, loadMissingMarks, versionsMark } from './marks.ts'
+import { floorsMark, loadMissingMarks, versionsMark } from './marks.ts'
 import { shareReads } from './shared-reads.ts'
 import type { Transactions, Tx } from './transaction.ts'
 
@@ -149,18 +149,13 @@ export class Versions {
    * is missing.
    */
   async areComplete(): Promise<boolean> {
-    const { missing } = await this.loadMarks()
-    return !missing.includes(versionsMark) && !(await this.isSharded())
-  }
-
-  /** Whether the database is on a sharded cluster. Two commands if no mark was loaded before, otherwise none. */
-  async isSharded(): Promise<boolean> {
-    return (this.marks ?? (await this.loadMarks())).isSharded
+    const { missing, isSharded } = await this.loadMarks()
+    return !missing.includes(versionsMark) && !isSharded
   }
 
   /** Whether all processes know floors. Commands as in {@link areComplete}. */
   async isPreviousStopped(): Promise<boolean> {
-    return !(await this.loadMarks()).missing.includes(copiesMark)
+    return !(await this.loadMarks()).missing.includes(floorsMark)
   }
 
   /** Deletes the versions of a deleted user. One command. */

@@ -25,7 +25,6 @@ import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
-import { RegistrationCopies } from './registry/registration-copies.ts'
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
@@ -77,7 +76,6 @@ export interface Feeds {
   readonly pageFacts: PageFactsReader
   readonly registry: Registry
   readonly registrations: Registrations
-  readonly copies: RegistrationCopies
   readonly upkeep: TimelineUpkeep
   readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes from the configuration of this process. */
@@ -98,8 +96,7 @@ export function createFeeds(
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
-  const registry = new Registry(collections)
-  const copies = new RegistrationCopies(collections, transactions, versions)
+  const registry = new Registry(collections.strategies)
   const pageFacts = new PageFactsReader(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
@@ -134,7 +131,7 @@ export function createFeeds(
   const strategies = createStrategies(parts, config)
   const filters = createFilters(parts)
   const registrations = new Registrations({
-    ...{ collections, outbox, transactions, mint, filters, copies },
+    ...{ collections, outbox, transactions, mint, filters },
   })
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
@@ -169,7 +166,6 @@ export function createFeeds(
     strategies,
     filters,
     registry,
-    copies,
     facts: new DeliveryFactsReader({
       ...{ posts, collections, edges, registry, contents: config.entries },
     }),
@@ -183,7 +179,7 @@ export function createFeeds(
   const readers = new ReaderWalk(collections.user_stats)
   const backfill = new Backfill(
     {
-      ...{ collections, transactions, filters, filler, registry, copies },
+      ...{ collections, transactions, filters, filler, registry },
       ...{ ranges, delivery, entries, follows },
     },
     readers,
@@ -191,7 +187,6 @@ export function createFeeds(
   const modeChanges = new ModeChanges({
     delivery,
     registry,
-    copies,
     walks,
     celebrities,
     pulled,
@@ -212,7 +207,6 @@ export function createFeeds(
     pageFacts,
     registry,
     registrations,
-    copies,
     upkeep: new Upkeep(registrations, outbox),
     strategies,
     celebrities,
@@ -245,7 +239,7 @@ function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines
 
 /**
  * Registers the strategies that this process serves. A job back-fills a new registration.
- * A registered strategy keeps its options. The copies of all registrations exist afterwards.
+ * A registered strategy keeps its options.
  * @returns one sentence for each option with another value in this process.
  * @throws {ConfigError} if one of the strategies is being dropped.
  */
@@ -255,6 +249,5 @@ export async function registerStrategies(
 ): Promise<string[]> {
   const names = maintained.filter(isMaterialised)
   for (const name of names) await registrations.register(name, configured[name])
-  await registrations.restoreCopies()
   return optionWarnings(await registry.read(), configured, names)
 }

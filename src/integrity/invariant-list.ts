@@ -9,7 +9,6 @@ import { listRepeats } from './invariants/list-repeats.ts'
 import { orphanedEngagement } from './invariants/orphaned-engagement.ts'
 import { parkedJobs } from './invariants/parked-jobs.ts'
 import { postLists } from './invariants/post-lists.ts'
-import { registrationCopies } from './invariants/registration-copies.ts'
 import { strayByUserEntries } from './invariants/stray-by-user-entries.ts'
 import { unfinishedStrategies } from './invariants/unfinished-strategies.ts'
 import type { Tally } from './runs.ts'
@@ -50,7 +49,6 @@ export const invariants: InvariantLists = {
     { create: postLists, counted: 'others' },
   ],
   database: [
-    { create: registrationCopies, counted: 'others' },
     { create: unfinishedStrategies, counted: 'others' },
     { create: celebrityMarks, counted: 'others' },
     { create: parkedJobs, counted: 'others' },

@@ -8,7 +8,7 @@ import type { UserStats } from '../users/stats.ts'
 
 /** The services of one database that integrity checks use. */
 export interface IntegrityServices
-  extends Pick<Feeds, 'registry' | 'registrations' | 'copies' | 'strategies' | 'backfill'> {
+  extends Pick<Feeds, 'registry' | 'registrations' | 'strategies' | 'backfill'> {
   readonly feed: Pick<Feeds['feed'], 'timeline'>
   readonly collections: Collections
   readonly transactions: Transactions

@@ -153,10 +153,10 @@ test.each(Object.entries(pages))(
 )
 
 describe('only selected data is read', () => {
-  const truth = 'read following, restrictions, user_stats, posts, registration_copies'
+  const truth = 'read following, restrictions, user_stats, posts, strategies'
   const candidates = ['read following', 'read posts']
   const page = (node: string) => `{ timeline(first: 50) { edges { ${node} } } }`
-  const withProfiles = 'read following, restrictions, user_stats, users, posts, registration_copies'
+  const withProfiles = 'read following, restrictions, user_stats, users, posts, strategies'
   const asked: Record<string, readonly [query: string, facts: readonly string[]]> = {
     'cursors alone': [page('cursor'), [truth]],
     'ids and handles': [page('node { id author { id handle } }'), [truth]],

@@ -34,7 +34,7 @@ beforeAll(async () => {
 const published = ['commitTransaction', 'insert posts', 'update outbox']
 const delivered = ['insert inbox', 'read followers', 'update versions']
 /** What posts of 50 ms share. */
-const settled = ['delete outbox', 'read registration_copies']
+const settled = ['delete outbox', 'read strategies']
 
 test('a post to 40 followers is written and delivered by seven commands, and two end its job', async () => {
   const { result, commands } = await recorded(app.database.client, () => post(author, 'alone'))

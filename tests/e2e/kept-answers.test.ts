@@ -282,7 +282,7 @@ describe.each(['FANOUT_ON_READ', 'HYBRID'] as const)(
       await follows.follow(reader, friend)
       await posts.create(friend, { text: 'first' })
       await app.rest()
-      const facts = 'read following, restrictions, user_stats, users, posts, registration_copies'
+      const facts = 'read following, restrictions, user_stats, users, posts, strategies'
       expect((await commandsOf()).labels).toContain(facts)
       for (let times = 0; times < 3; times++) await commandsOf()
       const labels = [...candidateReads[strategy], 'read versions', 'read versions']

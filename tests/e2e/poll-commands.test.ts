@@ -72,7 +72,7 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   test('a poll with nothing new reads no post, and with changed it costs a page of ids', async () => {
     const { data, labels } = await poll('count hasMore authors { handle } pollCursor')
     noteFact(`poll of ${strategy}, nothing new: ${labels.join(', ')}`)
-    const registrations = isStored ? ['read registration_copies'] : []
+    const registrations = isStored ? ['read strategies'] : []
     expect(labels).toEqual([...marks, ...placesOf(strategy), ...registrations].sort())
     expect(data.timelineNews).toMatchObject({ count: 0, hasMore: false, authors: [] })
     const held = await poll('count changed')

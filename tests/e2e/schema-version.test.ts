@@ -26,7 +26,7 @@ async function run(...args: string[]) {
 const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']
 
 const untilStopped =
-  'Servers keep no pages in memory, trim no timelines and use no copies of the registrations until you run "feedline migrate --previous-stopped". ' +
+  'Servers keep no pages in memory, and trim no timelines until you run "feedline migrate --previous-stopped". ' +
   'Run it when no process of the previous release runs any more.\n'
 
 describe('a database of an older schema version', () => {
@@ -67,21 +67,6 @@ describe('a database of an older schema version', () => {
     expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)
     expect(await records().findOne({ _id: 'versions' })).not.toBeNull()
     expect(await run('migrate')).toEqual({ code: 0, out: nothing, err: '' })
-  })
-
-  test('gets copies of the registrations by "migrate --previous-stopped", also if its processes wrote versions before', async () => {
-    const nothing = `The database has schema version ${schemaVersion}. There is nothing to migrate.\n`
-    await records().deleteMany({})
-    expect((await run('indexes', '--apply')).code).toBe(0)
-    await records().deleteOne({ _id: 'copies' })
-    const { registration_copies: copies } = database.collections
-    await copies.deleteMany({})
-    const withoutPages = untilStopped.replace('keep no pages in memory, ', '')
-    expect((await run('migrate')).out).toBe(nothing + withoutPages)
-    expect(await copies.countDocuments()).toBe(0)
-    expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)
-    expect(await copies.countDocuments()).toBe(16)
-    expect((await run('migrate')).out).toBe(nothing)
   })
 })
 

@@ -26,7 +26,7 @@ const exempt: readonly { readonly from: RegExp; readonly why: string }[] = [
 ]
 
 /** Collections that hold a handful of documents, whatever the database holds. */
-const small = ['strategies', 'registration_copies', 'meta', 'imports']
+const small = ['strategies', 'meta', 'imports']
 
 /** Problems that are known, by the file that sends the command, and why they are none. */
 const known: readonly {

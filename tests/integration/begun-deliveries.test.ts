@@ -76,7 +76,6 @@ test('a strategy that is registered during the transaction of a post gets the po
   expect(buckets.map(({ entries }) => entries.length)).toEqual([1, 1])
   expect(await waiting()).toEqual([])
   await collections.strategies.deleteOne({ _id: 'SIZED_BUCKETS' })
-  await registrations.restoreCopies()
   await harness.services.registry.read()
 })
 
@@ -128,17 +127,15 @@ test('a damaged edge of authors to themselves refuses no post', async () => {
 })
 
 test('the entries of a strategy that ended unseen are removed', async () => {
-  const { posts, inline, collections, registry, registrations } = harness.services
+  const { posts, inline, collections, registry } = harness.services
   const author = await newAuthor()
   const registered = await collections.strategies.findOneAndDelete({ _id: 'INBOX' })
-  await registrations.restoreCopies()
   const { id } = await posts.create(author, { text: 'hello' })
   expect(await timelinesWith(id)).toEqual([author, 'r1', 'r2'])
   await inline.settle()
   expect(await timelinesWith(id)).toEqual([])
   expect(await waiting()).toEqual([])
   if (registered) await collections.strategies.insertOne(registered)
-  await registrations.restoreCopies()
   await registry.read()
 })
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  const { strategies, registration_copies, ...collections } = harness.services.collections
+  const { strategies, ...collections } = harness.services.collections
   for (const collection of Object.values(collections)) await collection.deleteMany({})
   await openAccounts(harness.services, [ann, ben])
 })

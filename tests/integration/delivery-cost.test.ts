@@ -12,7 +12,7 @@ import { handle, openAccounts } from '../support/services.ts'
 const [batchSize, windowSize] = [500, 2_000]
 const text = 'x'.repeat(100)
 /** The first reads of a delivery, including the first 2,000 followers. */
-const facts = 'read registration_copies, posts, user_stats, followers'
+const facts = 'read strategies, posts, user_stats, followers'
 /** The versions of the readers' timelines. */
 const raise = 'update versions'
 
@@ -98,7 +98,7 @@ async function crowdOf(fixture: FeedFixture, count: number) {
 /** The commands of a job, without those that finish it. */
 async function sentBy(fixture: FeedFixture, job: Job): Promise<readonly RecordedCommand[]> {
   // Each process reads it once.
-  await fixture.services.versions.isSharded()
+  await fixture.services.versions.areComplete()
   // On a busy machine, a job that holds its worker for long would yield and read its facts again.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
   const run = () => fixture.run(job).finally(() => clock.mockRestore())
@@ -180,7 +180,7 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
         const taken = await sentBy(fixture, undo as Job)
         const apart = 1 + Math.ceil(count / batchSize)
         const stored = strategy === 'HYBRID' ? ['read celebrities'] : []
-        const walk = ['read registration_copies', ...stored, 'read followers']
+        const walk = ['read strategies', ...stored, 'read followers']
         expect(labels(taken)).toEqual(sent(apart, cost.back, ...walk))
         const every = [...first, ...steady, ...again, ...taken]
         expect(every.flatMap((one) => shardProblemOf(one) ?? [])).toEqual([])

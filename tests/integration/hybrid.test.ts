@@ -190,7 +190,7 @@ describe('HYBRID, a celebrity', () => {
     const { commands } = await recorded(client, () => page(reader))
     expect(labelsOf(commands)).toEqual([
       'read following',
-      'read following, restrictions, user_stats, posts, registration_copies',
+      'read following, restrictions, user_stats, posts, strategies',
       'read inbox',
       'read posts',
       'read pulled_authors',
@@ -222,7 +222,7 @@ describe('HYBRID, a celebrity', () => {
       await outbox.deleteMany({ kind: 'post.deleted' })
       return labelsOf(commands)
     }
-    expect(await deleted(unstored)).toEqual(['read celebrities', 'read registration_copies'])
+    expect(await deleted(unstored)).toEqual(['read celebrities', 'read strategies'])
     expect(await deleted(stored)).toContain('read followers')
     expect(await inboxOf(reader)).toEqual([])
     expect(await page(reader)).toEqual(posts.slice(1, 2))

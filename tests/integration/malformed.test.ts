@@ -69,7 +69,6 @@ const free: Readonly<Record<string, string>> = {
   'pulled_authors.': 'a note too many is passed over',
   'strategies.covered': 'means nothing once a strategy is complete',
   'strategies.readers': 'an estimate for people',
-  'registration_copies._id': 'a missing copy is passed over',
   'celebrities.readFrom': 'an author whose posts are all read is read more often',
   'reconciliations.': 'the record of a run',
 }

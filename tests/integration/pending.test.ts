@@ -176,7 +176,6 @@ describe('a page', () => {
     INBOX.proposeCandidates = async (ask) => {
       reads++
       await strategies.updateOne({ _id: 'INBOX' }, { $set: { epoch: new ObjectId() } })
-      await fixture.services.registrations.restoreCopies()
       return right(ask)
     }
     const page = await read(reader, 'INBOX').finally(() => {

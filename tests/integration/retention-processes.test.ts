@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { copiesMark } from '../../src/db/marks.ts'
+import { floorsMark } from '../../src/db/marks.ts'
 import { highestId, toObjectId } from '../../src/db/object-id.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
@@ -48,7 +48,7 @@ beforeAll(async () => {
 
 test('while processes of the previous release may run, nothing is left out, trimmed or dropped', async () => {
   const { meta, inbox_floors, outbox } = harness.services.collections
-  await meta.deleteOne({ _id: copiesMark })
+  await meta.deleteOne({ _id: floorsMark })
   const services = open()
   await publish(services, 3 * kept)
   await services.backfill.refillReader(reader, signal)
@@ -69,7 +69,7 @@ test('while processes of the previous release may run, nothing is left out, trim
   const fills = { kind: 'timelines.fill' }
   await pageOf(services, 'INBOX')
   expect(await outbox.countDocuments(fills)).toBe(0)
-  await meta.insertOne({ _id: copiesMark, value: 'complete' })
+  await meta.insertOne({ _id: floorsMark, value: 'complete' })
   await pageOf(open(), 'INBOX')
   expect(await outbox.deleteMany(fills)).toMatchObject({ deletedCount: 1 })
   await inbox_floors.deleteOne({ _id: reader })

@@ -23,6 +23,7 @@ const methods = new Set([
   'insertOne',
   'insertMany',
   'updateOne',
+  'updateMany',
   'deleteOne',
   'deleteMany',
   'bulkWrite',

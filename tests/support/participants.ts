@@ -1,7 +1,7 @@
 import type { ClientSession, MongoClient } from 'mongodb'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from './engagement.ts'
-import { intercepted } from './intercept.ts'
+import { type Call, intercepted } from './intercept.ts'
 import type { TestDatabase } from './mongo.ts'
 import { servicesOver, testClock } from './services.ts'
 
@@ -21,9 +21,12 @@ type Write = (services: Services) => Promise<unknown>
 export const commitJobsFirst = (database: TestDatabase, write: Write): Promise<HalfCommitted> =>
   commitInTwo(database, write, { collection: 'outbox', isFirst: true })
 
-/** As {@link commitJobsFirst}: of the first transaction of `write`, all is visible but the copies of registrations. */
-export const commitCopiesLast = (database: TestDatabase, write: Write): Promise<HalfCommitted> =>
-  commitInTwo(database, write, { collection: 'registration_copies', isFirst: false })
+/** As {@link commitJobsFirst}: of the first transaction of `write`, all is visible but the registrations. */
+export const commitRegistrationsLast = (
+  database: TestDatabase,
+  write: Write,
+): Promise<HalfCommitted> =>
+  commitInTwo(database, write, { collection: 'strategies', isFirst: false })
 
 /** @param of the collection that is on a shard of its own, and whether this shard commits first. */
 async function commitInTwo(
@@ -53,7 +56,7 @@ async function commitInTwo(
     completed = mayComplete.then(() =>
       admin.command({ commitTransaction: 1, commitTimestamp }, { session: late }),
     )
-    // A client waits for the shard of its documents, and not for that of the copies.
+    // A client waits for the shard of its documents, and not for that of the registrations.
     if (of.isFirst) await completed
   }
   const split = new Proxy(client, {
@@ -66,8 +69,10 @@ async function commitInTwo(
       }
     },
   }) as MongoClient
-  const change = ({ collection, args }: { collection: string; args: object[] }) => {
-    if (collection === of.collection && !isSplit) args[1] = { ...args[1], session: other }
+  const change = ({ collection, method, args }: Call) => {
+    const at = method.startsWith('update') ? 2 : 1
+    if (collection === of.collection && !isSplit)
+      args[at] = { ...(args[at] as object), session: other }
   }
   const limits = sameLimits({ threshold: 3, capacity: 2 })
   const services = servicesOver(

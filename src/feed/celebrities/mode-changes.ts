@@ -5,7 +5,6 @@ import type { UserId } from '../../lib/ids.ts'
 import { type Backfill, concurrentReaders } from '../delivery/backfill.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { FollowerWalks, Walked } from '../delivery/follower-walk.ts'
-import type { RegistrationCopies } from '../registry/registration-copies.ts'
 import type { Registry } from '../registry/registry.ts'
 import { hybrid } from '../strategies/hybrid.ts'
 import type { Celebrities } from './celebrities.ts'
@@ -15,7 +14,6 @@ import type { PulledAuthors } from './pulled-authors.ts'
 export interface ModeChangesParts {
   readonly delivery: Delivery
   readonly registry: Registry
-  readonly copies: RegistrationCopies
   readonly walks: FollowerWalks
   readonly celebrities: Celebrities
   readonly pulled: PulledAuthors
@@ -62,10 +60,9 @@ export class ModeChanges {
    * @param range of a range job. Default: all followers.
    */
   async demote({ author, demotion }: Demotion, run: Run, range?: KeyRange): Promise<Walked> {
-    const { backfill, celebrities, copies, delivery, registry, walks } = this.parts
+    const { backfill, celebrities, delivery, registry, walks } = this.parts
     if (!(await celebrities.isChanging(author, 'demoting', demotion))) return undefined
-    const registered = await registry.readFor(author)
-    await copies.awaitShown(registered)
+    const registered = await registry.read()
     const registration = registered.get(hybrid.name)
     if (registration) {
       const timelines = delivery.openTimeline(registration)

@@ -7,7 +7,6 @@ import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
-import type { RegistrationCopies } from '../registry/registration-copies.ts'
 import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
 import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
@@ -40,7 +39,6 @@ export interface BackfillParts {
   readonly filters: AuthorFilters
   readonly filler: TimelineFiller
   readonly registry: Registry
-  readonly copies: RegistrationCopies
   readonly ranges: RangeJobs
   readonly delivery: Delivery
   readonly entries: EntryReader
@@ -62,7 +60,7 @@ export class Backfill {
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async addFollowee({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const registered = await this.parts.registry.readFor(follower)
+    const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.selectTargets(followee, registered)
     for (const { _id } of registered.values()) {
@@ -89,7 +87,7 @@ export class Backfill {
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async removeFollowee(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const registered = await this.parts.registry.readFor(pair.follower)
+    const registered = await this.parts.registry.read()
     const targets = this.parts.delivery.openTimelines(registered)
     if (targets.length === 0) return undefined
     const isOver = timeSlice()
@@ -146,8 +144,6 @@ export class Backfill {
     if (waited) return waited === 'ended' ? undefined : waited
     const registration = await this.findRegistration(payload)
     if (!registration) return undefined
-    // Until then, a page may read a timeline under the registration from before, while it is filled under this one.
-    await this.parts.copies.awaitVisibleInJob()
     const job = { kind: backfillKind, payload: { strategy: name, epoch } }
     const open = splitRanges(registration)
     if (open.length > 0) {
@@ -199,7 +195,7 @@ export class Backfill {
 
   /** Fills the stored timelines of one reader under all registrations. */
   async refillReader(reader: UserId, signal: AbortSignal): Promise<void> {
-    for (const registration of (await this.parts.registry.readFor(reader)).values()) {
+    for (const registration of (await this.parts.registry.read()).values()) {
       if (!descriptors[registration._id].backfilled) continue
       await this.parts.filler.fillReaders(registration, [reader], signal)
     }

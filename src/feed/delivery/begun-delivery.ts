@@ -94,7 +94,7 @@ export class BegunDeliveries {
         await Promise.all(
           writers.map((one) => strategies[one._id].floors?.trimSome(readers, post, one)),
         )
-        const now = writersIn(await registry.readShared(readers[0] ?? ''))
+        const now = writersIn(await registry.readShared())
         if (areSame(writers, now)) return true
         // Nothing else would remove the entries of a strategy that has ended or begun again.
         for (const one of writers) {

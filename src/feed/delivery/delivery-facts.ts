@@ -116,7 +116,7 @@ export class DeliveryFactsReader {
   private async readPlainly(asked: readonly Asked[]): Promise<ReadonlyMap<Asked, Row>> {
     const authors = [...new Set(asked.map(({ author }) => author))]
     const [registered, posts, stats, edges] = await Promise.all([
-      this.parts.registry.readFor(authors[0] as UserId),
+      this.parts.registry.read(),
       this.parts.collections.posts
         .find(
           { author: { $in: authors }, _id: { $in: asked.map(({ post }) => post) } },
@@ -161,7 +161,7 @@ export class DeliveryFactsReader {
       .aggregate<Omit<Row, 'registered'> & RegistrationRow>(
         [
           { $documents: asked.map((one) => ({ $literal: one })) },
-          ...this.parts.registry.lookUp(asked[0]?.author ?? ''),
+          this.parts.registry.lookUp(),
           {
             $lookup: {
               from: posts.collectionName,
@@ -197,7 +197,6 @@ export class DeliveryFactsReader {
           },
           {
             $project: {
-              copies: 1,
               strategies: 1,
               post: 1,
               stats: 1,
@@ -212,7 +211,7 @@ export class DeliveryFactsReader {
       throw new Error('the query for deliveries returned too few rows')
     const [first] = rows
     if (!first) return []
-    const registered = await this.parts.registry.accept(first)
+    const registered = this.parts.registry.accept(first)
     return rows.map(({ post, stats, followers }) => ({ registered, post, stats, followers }))
   }
 }

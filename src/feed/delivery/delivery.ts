@@ -3,7 +3,6 @@ import type { Run } from '../../jobs/lease.ts'
 import { deliveryLeadMs, type KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
-import type { RegistrationCopies } from '../registry/registration-copies.ts'
 import {
   maintainedIn,
   type Registered,
@@ -36,7 +35,6 @@ export interface DeliveryParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly filters: AuthorFilters
   readonly registry: Registry
-  readonly copies: RegistrationCopies
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
   readonly raiseTimelines: RaiseTimelines
@@ -52,21 +50,19 @@ export class Delivery {
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
    * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
    * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
-   * On a sharded cluster three more after a change of registrations.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
   async deliverPost(post: PostRef, run: Run, range?: KeyRange): Promise<Walked> {
-    const { registry, copies, facts, walks, inlineMax } = this.parts
+    const { registry, facts, walks, inlineMax } = this.parts
     const { author } = post
     const waited = await walks.ranges.wait(run)
     if (waited) return waited === 'ended' ? undefined : waited
     // Most likely no strategy is registered. Then no other command is needed.
     const isIdle = (await registry.lastSeen()).size === 0
-    if (isIdle && (await registry.readFor(author)).size === 0) return undefined
+    if (isIdle && (await registry.read()).size === 0) return undefined
     const { after } = positionOf(run, range)
     const { registered, entry, followers, window } = await facts.loadFacts(post, after, range?.upTo)
-    await copies.awaitShown(registered)
     if (registered.size === 0) return undefined
     if (!entry) {
       // An earlier try may have written for these readers after the retraction had passed them.
@@ -149,7 +145,7 @@ export class Delivery {
     author: UserId,
     posts: readonly PostId[],
   ): Promise<{ strategy: StoredTimelines; stored: readonly PostId[] }[]> {
-    const all = writersIn(await this.parts.registry.readFor(author)).map(async (registration) => {
+    const all = writersIn(await this.parts.registry.read()).map(async (registration) => {
       const unstored = await this.parts.filters.get(registration._id)?.firstUnstoredId(author)
       const stored = unstored === undefined ? posts : posts.filter((id) => id < unstored)
       return { strategy: this.openTimeline(registration), stored }
@@ -170,7 +166,7 @@ export class Delivery {
 
   /** Deletes the stored timelines of a deleted user, and the user's notes as an author and as a reader. */
   async deleteReader(reader: UserId): Promise<void> {
-    for (const strategy of this.openTimelines(await this.parts.registry.readFor(reader))) {
+    for (const strategy of this.openTimelines(await this.parts.registry.read())) {
       await strategy.deleteReader(reader)
     }
     for (const filter of this.parts.filters.values()) await filter.removeUser(reader)

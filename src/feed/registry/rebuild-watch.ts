@@ -8,7 +8,7 @@ const checkIntervalMs = 60_000
 
 /**
  * Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each state once. Also queues the
- * sweep of the day, and restores the copies of registrations.
+ * sweep of the day.
  */
 export class RebuildWatch {
   private readonly logged = new Map<string, IncompleteStrategy['job']>()
@@ -23,7 +23,6 @@ export class RebuildWatch {
 
   /** Checks all strategies now. Four commands if every strategy covers all readers, and one more with a retention. */
   async checkStrategies(): Promise<void> {
-    await this.registrations.restoreCopies()
     await this.sweep.enqueueDaily()
     const found = await this.registrations.restoreJobs()
     const before = new Map(this.logged)

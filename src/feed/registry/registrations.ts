@@ -23,7 +23,6 @@ import {
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options, sharedOptions } from './options.ts'
-import type { RegistrationCopies } from './registration-copies.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
@@ -33,7 +32,6 @@ export interface RegistrationParts {
   readonly transactions: Transactions
   readonly mint: IdMint
   readonly filters: AuthorFilters
-  readonly copies: RegistrationCopies
 }
 
 /**
@@ -103,14 +101,14 @@ export class Registrations {
       const { _id, ...begin } = { ...own, covered: '', complete: false }
       const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin }, tx)
       if (matchedCount === 1) await this.parts.outbox.cancel(tx, backfillsAndRanges([name]))
-      return matchedCount === 1 ? tx : undefined
+      return matchedCount === 1
     })
     if (!begun) return false
-    await this.parts.copies.awaitVisible(begun)
     for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
+        // On a sharded cluster it also waits until pages see the drop.
         if (!(await strategies.findOne(own, tx))) throw takenOver(name)
         if (await removeStoredBatch(this.parts.collections, tx, name)) return true
         await strategies.deleteOne(own, tx)
@@ -135,11 +133,10 @@ export class Registrations {
   /**
    * Invalidates all timelines of all strategies, and enqueues their back-fill after `delayMs` milliseconds.
    * A running back-fill ends, because it may have read before. For transactions that write edges or posts without jobs.
-   * Up to eight commands, one if no strategy is registered.
+   * Up to five commands, one if no strategy is registered.
    */
   async invalidate(tx: Tx, delayMs: number): Promise<void> {
-    const names = await this.invalidateReaders(tx, {}, delayMs)
-    if (names.length > 0) await this.parts.copies.write(tx)
+    await this.invalidateReaders(tx, {}, delayMs)
   }
 
   /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
@@ -158,11 +155,6 @@ export class Registrations {
       const { matchedCount } = await strategies.updateOne({ _id: name, ...maintained }, update, tx)
       return matchedCount === 1
     })
-  }
-
-  /** Creates missing copies of the registrations, and repairs the others. Three commands if there is nothing to do. */
-  async restoreCopies(): Promise<void> {
-    if (!(await this.parts.copies.areCurrent())) await this.runExclusive(async () => {})
   }
 
   /**
@@ -190,16 +182,11 @@ export class Registrations {
     })
   }
 
-  /**
-   * Runs a transaction that excludes other changes of registrations and import batches, and writes the copies of the
-   * registrations. Up to seven commands and `work`'s.
-   */
+  /** Runs a transaction that excludes other changes of registrations and import batches. Three commands and `work`'s. */
   async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
       await this.lockRegistrations(tx)
-      const result = await work(tx)
-      await this.parts.copies.write(tx)
-      return result
+      return work(tx)
     })
   }
 

@@ -1,11 +1,5 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
-import type {
-  Collections,
-  CopiedRegistration,
-  CoveredRange,
-  RegistrationCopyDoc,
-  StrategyDoc,
-} from '../../db/collections.ts'
+import type { Collections, CoveredRange, StrategyDoc } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import { conforms, shapes } from '../../db/shapes.ts'
@@ -19,7 +13,6 @@ import {
   type MaterialisedName,
   sharersOf,
 } from '../strategies/list.ts'
-import { copyIdOf } from './registration-copies.ts'
 
 /** The registration of a strategy. */
 export interface Registration extends StrategyDoc {
@@ -55,27 +48,9 @@ export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
       .map((doc) => [doc._id, doc]),
   )
 
-/** What {@link Registry.lookUp} adds to each document of an aggregate. */
+/** What {@link Registry.lookUp} adds to each document of an aggregate: all registrations. */
 export interface RegistrationRow {
-  /** The copy, if it exists. */
-  readonly copies: readonly RegistrationCopyDoc[]
-  /** All registrations, if this process has found no copy before. */
-  readonly strategies?: readonly StrategyDoc[]
-}
-
-/** How long pages use the last known progress of a back-fill, in milliseconds. */
-const progressAgeMsMax = 1_000
-
-/** A copied registration with the progress that is known. In one epoch, progress never goes back. */
-const withProgress = (copied: CopiedRegistration, known: StrategyDoc | undefined): StrategyDoc => {
-  if (!known?.epoch.equals(copied.epoch)) return { ...copied, covered: '', complete: false }
-  const { covered, complete, split, readers } = known
-  return {
-    ...copied,
-    ...{ covered, complete },
-    ...(split ? { split } : {}),
-    ...(readers ? { readers } : {}),
-  }
+  readonly strategies: readonly StrategyDoc[]
 }
 
 /** Whether a reader's timeline holds all posts from before the registration. */
@@ -102,87 +77,35 @@ export const isSameRegistration = (
  * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is
  * committed, and a later registration back-fills that post. So processes with different configurations lose no posts.
  *
- * Pages and deliveries read a copy, see {@link RegistrationCopies}: any copy has what decides them. A delivery reads it
- * after its post is committed, and waits in its read until the shard of the copy shows all that was committed before
- * the post. So if it does not see a registration, the back-fill of the registration sees the post.
+ * They are a few small documents on one shard. Each page reads them together with its facts.
  * {@link Registrations} creates and ends registrations.
  */
 export class Registry {
   private latest: Registered | undefined
-  /** Whether the last read of a copy has found it. */
-  private isCopied = true
-  private progressDueMs = 0
-  private readonly share = shareReads('registrations', ([user]: readonly string[]) =>
-    this.readFor(user ?? ''),
-  )
+  private readonly share = shareReads('registrations', () => this.read())
 
-  constructor(
-    private readonly collections: Pick<Collections, 'strategies' | 'registration_copies'>,
-  ) {}
+  constructor(private readonly strategies: Collections['strategies']) {}
 
   /** Loads the current registrations with the progress of their back-fills. One command, to one shard. */
   async read(): Promise<Registered> {
-    this.progressDueMs = performance.now() + progressAgeMsMax
-    this.latest = toRegistered(await this.collections.strategies.find({}, singleBatch).toArray())
+    return this.accept({ strategies: await this.strategies.find({}, singleBatch).toArray() })
+  }
+
+  /** As {@link read}. Concurrent calls share the command. */
+  async readShared(): Promise<Registered> {
+    return this.share([])
+  }
+
+  /** The stage that makes an aggregate read the registrations. See {@link accept}. */
+  lookUp(): Document {
+    const { collectionName: from } = this.strategies
+    return { $lookup: { from, pipeline: [{ $match: {} }], as: 'strategies' } }
+  }
+
+  /** The registrations that {@link lookUp} has read. Sends no command. */
+  accept({ strategies }: RegistrationRow): Registered {
+    this.latest = toRegistered(strategies)
     return this.latest
-  }
-
-  /** Loads the current registrations, with the known progress, for a page or job of a user. One command. */
-  async readFor(user: string): Promise<Registered> {
-    if (!this.isCopied) return this.read()
-    const _id = copyIdOf(user)
-    const copy = await this.collections.registration_copies.findOne({ _id }, requestTimeout)
-    return this.accept({ copies: copy ? [copy] : [] })
-  }
-
-  /** As {@link readFor}. Concurrent calls share the command. */
-  async readShared(user: string): Promise<Registered> {
-    return this.share([user])
-  }
-
-  /** The stages that make an aggregate read the registrations for a page or job of a user. See {@link accept}. */
-  lookUp(user: string): Document[] {
-    const { strategies, registration_copies } = this.collections
-    const all = (from: { readonly collectionName: string }, match: Document) => ({
-      from: from.collectionName,
-      pipeline: [{ $match: match }],
-    })
-    return [
-      { $lookup: { ...all(registration_copies, { _id: copyIdOf(user) }), as: 'copies' } },
-      ...(this.isCopied ? [] : [{ $lookup: { ...all(strategies, {}), as: 'strategies' } }]),
-    ]
-  }
-
-  /**
-   * The registrations that {@link lookUp} has read, with the known progress. Sends no command, or one if the copy was
-   * just deleted.
-   */
-  async accept({ copies, strategies }: RegistrationRow): Promise<Registered> {
-    const copy = copies.find((one) => conforms(shapes.registration_copies, one))
-    this.isCopied = copy !== undefined
-    if (copy) {
-      const known = this.latest
-      const docs = copy.registrations.map((one) => {
-        const before = known?.get(one._id as MaterialisedName)
-        if (!before?.epoch.equals(one.epoch)) this.progressDueMs = 0
-        return withProgress(one, before)
-      })
-      this.latest = toRegistered(docs)
-    } else if (strategies) {
-      this.progressDueMs = performance.now() + progressAgeMsMax
-      this.latest = toRegistered(strategies)
-    } else return this.read()
-    return this.latest
-  }
-
-  /**
-   * As {@link lastSeen}, with progress that is at most a second old. While a back-fill runs, one command more each
-   * second, whatever number of pages this process serves. One more for a new registration.
-   */
-  async lastSeenWithProgress(): Promise<Registered> {
-    const seen = await this.lastSeen()
-    const isOpen = maintainedIn(seen).some(({ complete }) => !complete)
-    return isOpen && performance.now() >= this.progressDueMs ? this.read() : seen
   }
 
   /**
@@ -205,7 +128,7 @@ export class Registry {
     covered: UserId,
     done: number,
   ): Promise<boolean> {
-    const { matchedCount } = await this.collections.strategies.updateOne(
+    const { matchedCount } = await this.strategies.updateOne(
       { _id: name, epoch: toObjectId(epoch) },
       { $set: { covered }, $inc: { 'readers.done': done } },
       requestTimeout,
@@ -224,7 +147,7 @@ export class Registry {
       epoch: toObjectId(epoch),
       ranges: ranges.map((range) => ({ ...range, covered: range.after })),
     }
-    await this.collections.strategies.updateOne(
+    await this.strategies.updateOne(
       { _id: name, epoch: split.epoch },
       { $set: { split } },
       { session },
@@ -243,7 +166,7 @@ export class Registry {
     { covered, done }: { readonly covered: UserId | undefined; readonly done: number },
   ): Promise<void> {
     const id = toObjectId(epoch)
-    await this.collections.strategies.updateOne(
+    await this.strategies.updateOne(
       { _id: name, epoch: id, 'split.epoch': id, 'split.ranges.after': after },
       {
         // A worker that has lost its lease never moves the position back.
@@ -258,7 +181,7 @@ export class Registry {
 
   /**
    * Marks a registration as covering all readers. Changes nothing if it is over, or if one of its ranges is not done.
-   * The next page of this process sees it. One command.
+   * One command.
    */
   async markComplete(name: MaterialisedName, epoch: PostId): Promise<void> {
     const id = toObjectId(epoch)
@@ -266,11 +189,10 @@ export class Registry {
       'split.epoch': id,
       'split.ranges': { $elemMatch: { done: { $exists: false } } },
     }
-    await this.collections.strategies.updateOne(
+    await this.strategies.updateOne(
       { _id: name, epoch: id, $nor: [isOpen] },
       { $set: { complete: true }, $unset: { split: '' } },
       requestTimeout,
     )
-    this.progressDueMs = 0
   }
 }

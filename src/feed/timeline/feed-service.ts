@@ -225,7 +225,7 @@ export class FeedService {
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry } = this.parts
-    let registered = await registry.lastSeenWithProgress()
+    let registered = await registry.lastSeen()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered =
@@ -236,10 +236,10 @@ export class FeedService {
         : await this.fillSlice('FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
-      if (isCovered && seen.length === 0) seen.push(await registry.readFor(query.reader))
+      if (isCovered && seen.length === 0) seen.push(await registry.read())
       if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
         return slice
-      registered = await registry.lastSeenWithProgress()
+      registered = await registry.lastSeen()
     }
   }
 

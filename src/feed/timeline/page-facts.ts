@@ -115,14 +115,14 @@ export class PageFactsReader {
           { $lookup: { ...part(user_stats, { _id: { $in: authors } }), as: 'stats' } },
           ...(profiles ? [{ $lookup: { ...part(users, hasAccount(authors)), as: 'users' } }] : []),
           { $lookup: { ...exist, as: 'posts' } },
-          ...this.registry.lookUp(reader),
+          this.registry.lookUp(),
           { $set: { followed: `$followed.${other}` } },
         ],
         singleBatch,
       )
       .toArray()
     if (!row) throw new Error('the query for the facts of a page returned no row')
-    return { ...factsOf(row, authors, refs), registered: await this.registry.accept(row) }
+    return { ...factsOf(row, authors, refs), registered: this.registry.accept(row) }
   }
 }
 

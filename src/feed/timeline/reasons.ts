@@ -102,6 +102,6 @@ export class Reasons {
   private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
     const pair = { follower: reader, followee: post.author }
     if (!(await this.parts.pending.isBeingDelivered(post, pair))) return false
-    return (await this.parts.registry.readFor(reader)).size > 0
+    return (await this.parts.registry.read()).size > 0
   }
 }

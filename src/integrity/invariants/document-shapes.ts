@@ -171,7 +171,7 @@ export const documentShapes = (
 
 const ownerOf = (name: ShapedName): string | undefined => (owners as Record<string, string>)[name]
 
-/** Any collection. One of stored timelines may be on another cluster: its operations take no transaction. */
+/** Any collection. */
 const open = ({ collections }: IntegrityServices, name: ShapedName) =>
   collections[name] as unknown as Collection<Document>
 
@@ -195,9 +195,6 @@ async function restorationOf(
   at: Tx,
 ): Promise<Restoration | undefined> {
   if (name in timelines || name === 'engagements_by_user') return 'DELETE'
-  if (name === 'registration_copies') {
-    return (await hasMalformed(services, 'strategies')) ? undefined : 'DELETE'
-  }
   if (name === 'followers' || name === 'following') {
     const replacement = await edgeFor(services, name, doc, at)
     return replacement && { replacement }
@@ -268,9 +265,7 @@ async function restore(
   if (restoration === undefined) return
   if (restoration === 'DELETE') {
     if (name in timelines) return dropTimeline(services, name as keyof typeof timelines, doc)
-    if (name === 'registration_copies') await services.registrations.lockRegistrations(tx)
     await collection.deleteOne({ _id: doc._id }, { session })
-    if (name === 'registration_copies') await services.copies.write(tx)
   } else if ('replacement' in restoration) {
     const edge = restoration.replacement
     // Its shard key may change, which a replacement refuses.

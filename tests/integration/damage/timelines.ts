@@ -190,17 +190,6 @@ export const timelineDamages: readonly Damage[] = [
       ),
   },
   {
-    name: 'a copy of the registrations has another option',
-    noticed: () => ['L1 copy s03'],
-    answer: 'repaired',
-    clients: 'pages and deliveries of a sixteenth of the users, under this option',
-    inject: ({ services }) =>
-      services.collections.registration_copies.updateOne(
-        { _id: 's03' },
-        { $set: { 'registrations.0.options.other': 1 } as object },
-      ),
-  },
-  {
     name: 'an author without an account is read under HYBRID',
     noticed: ({ x }) => [`L1 mark ${x}`],
     answer: 'repaired',

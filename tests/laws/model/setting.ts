@@ -1,4 +1,4 @@
-import { copiesMark, versionsMark } from '../../../src/db/marks.ts'
+import { floorsMark, versionsMark } from '../../../src/db/marks.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import { reactionsTo } from '../../../src/events.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
@@ -59,18 +59,14 @@ export const fewDays = (maintained: readonly FeedStrategyName[]): Setting['feed'
 })
 
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
-export async function emptied(
-  { collections, registrations }: Services,
-  { registered }: Setting,
-): Promise<void> {
-  const { strategies, registration_copies: _, meta, ...others } = collections
+export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
+  const { strategies, meta, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
-    meta.deleteMany({ _id: { $nin: [versionsMark, copiesMark] } }),
+    meta.deleteMany({ _id: { $nin: [versionsMark, floorsMark] } }),
   ])
-  await registrations.restoreCopies()
 }
 
 /**

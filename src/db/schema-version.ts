@@ -1,7 +1,7 @@
 import type { Collection, Db } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
 import { setMarks } from './marks.ts'
-import { migrations } from './migrations/list.ts'
+import { migrations, oldestVersion } from './migrations/list.ts'
 
 /** How a database is built: one document of `meta`. */
 export interface Schema {
@@ -15,7 +15,7 @@ interface SchemaDoc extends Schema {
 }
 
 /** The version that this release reads and writes. */
-export const schemaVersion = migrations.length + 1
+export const schemaVersion = oldestVersion + migrations.length
 
 /** The database has another schema version than this release. */
 export class SchemaVersionError extends Error {
@@ -25,7 +25,7 @@ export class SchemaVersionError extends Error {
 const meta = (db: Db): Collection<SchemaDoc> => db.collection('meta')
 
 /**
- * How the database is built, or undefined if no release has used it. Databases of version 1 do not record their
+ * How the database is built, or undefined if no release has used it. Databases of version 1 did not record their
  * version. One command.
  */
 export async function readSchema(db: Db): Promise<Schema | undefined> {
@@ -52,7 +52,7 @@ export async function openSchema(db: Db, following: FollowingMode): Promise<Sche
 }
 
 /** Records how a database is built, unless that is recorded. One command. */
-export async function recordSchema(db: Db, schema: Schema): Promise<Schema> {
+async function recordSchema(db: Db, schema: Schema): Promise<Schema> {
   const stored = await meta(db).findOneAndUpdate(
     { _id: 'schema' },
     { $setOnInsert: { ...schema } },
@@ -68,20 +68,34 @@ export async function advanceSchema(db: Db, from: number): Promise<void> {
 
 /** @throws {SchemaVersionError} one sentence and the next step, unless this release can use the database. */
 export function checkVersion({ version }: Schema, database: string): void {
+  checkSupported({ version }, database)
   if (version < schemaVersion) {
     throw new SchemaVersionError(
       `The database "${database}" has schema version ${version}, and this release needs version ${schemaVersion}. ` +
         'Run "feedline migrate".',
     )
   }
-  checkNotNewer({ version }, database)
 }
 
-/** @throws {SchemaVersionError} if a newer release has migrated the database. */
-export function checkNotNewer({ version }: Pick<Schema, 'version'>, database: string): void {
-  if (version <= schemaVersion) return
+/**
+ * @param newest the version to which migrations lead.
+ * @throws {SchemaVersionError} one sentence and the next step, if a newer release has migrated the database, or a build
+ *   made it that was never published.
+ */
+export function checkSupported(
+  { version }: Pick<Schema, 'version'>,
+  database: string,
+  newest = schemaVersion,
+): void {
+  if (version > newest) {
+    throw new SchemaVersionError(
+      `The database "${database}" has schema version ${version}, and this release supports only version ${newest}. ` +
+        'Use a newer release of Feedline.',
+    )
+  }
+  if (version >= oldestVersion) return
   throw new SchemaVersionError(
-    `The database "${database}" has schema version ${version}, and this release supports only version ${schemaVersion}. ` +
-      'Use a newer release of Feedline.',
+    `The database "${database}" has schema version ${version}, of a build that was never published, and no release ` +
+      'migrates it. Use another database.',
   )
 }

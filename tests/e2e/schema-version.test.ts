@@ -32,8 +32,7 @@ const untilStopped =
 describe('a database of an older schema version', () => {
   beforeEach(async () => {
     await records().deleteMany({})
-    // All that version 1 recorded.
-    await records().insertOne({ _id: 'following', value: 'collection' } as never)
+    await records().insertOne({ _id: 'schema', version: 2, following: 'collection' } as never)
   })
 
   test.each(share(3, commands))(
@@ -43,7 +42,7 @@ describe('a database of an older schema version', () => {
         code: 1,
         out: '',
         err:
-          `feedline: The database "${database.name}" has schema version 1, and this release needs ` +
+          `feedline: The database "${database.name}" has schema version 2, and this release needs ` +
           `version ${schemaVersion}. Run "feedline migrate".\n`,
       })
       expect(await records().countDocuments()).toBe(1)
@@ -53,7 +52,7 @@ describe('a database of an older schema version', () => {
   test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
     const plan = await run('migrate', '--dry-run')
     expect(plan).toMatchObject({ code: 0, err: '' })
-    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 1 to 3 /)
+    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 2 to 3 /)
     expect(await records().countDocuments()).toBe(1)
     const migration = await run('migrate')
     expect(migration).toMatchObject({
@@ -69,6 +68,23 @@ describe('a database of an older schema version', () => {
     expect(await run('migrate')).toEqual({ code: 0, out: nothing, err: '' })
   })
 })
+
+test.each(share(3, [...commands, 'migrate'], 2))(
+  'a database of a build that was never published is refused by %s',
+  async (command) => {
+    await records().deleteMany({})
+    // All that version 1 recorded.
+    await records().insertOne({ _id: 'following', value: 'collection' } as never)
+    expect(await run(...command.split(' '))).toEqual({
+      code: 1,
+      out: '',
+      err:
+        `feedline: The database "${database.name}" has schema version 1, of a build that was never ` +
+        'published, and no release migrates it. Use another database.\n',
+    })
+    expect(await records().countDocuments()).toBe(1)
+  },
+)
 
 test.each(share(3, [...commands, 'migrate'], 1))(
   'a newer schema version is refused by %s',
@@ -105,7 +121,7 @@ test('an embedded database is migrated when it is opened', async () => {
   try {
     const client = await connect(mongod.uri, 'bulk')
     const meta = client.db('feedline').collection<{ _id: string }>('meta')
-    await meta.insertOne({ _id: 'following', value: 'reverse-index' } as never)
+    await meta.insertOne({ _id: 'schema', version: 2, following: 'reverse-index' } as never)
     const said: string[] = []
     const opened = await openDatabase(
       {
@@ -114,7 +130,7 @@ test('an embedded database is migrated when it is opened', async () => {
       },
       { profile: 'serving', prepare: true, log: (line) => said.push(line) },
     )
-    expect(said).toContainEqual(expect.stringMatching(/^Migrating from schema version 1 to 2: /))
+    expect(said).toContainEqual(expect.stringMatching(/^Migrating from schema version 2 to 3: /))
     expect(await meta.findOne({ _id: 'schema' })).toMatchObject({ version: schemaVersion })
     await opened[Symbol.asyncDispose]()
     await client.close()

@@ -1,16 +1,11 @@
 import type { Db } from 'mongodb'
 import { applyIndexes } from '../indexes.ts'
-import {
-  advanceSchema,
-  checkNotNewer,
-  readSchema,
-  recordSchema,
-  type Schema,
-  schemaVersion,
-} from '../schema-version.ts'
+import { advanceSchema, checkSupported, readSchema, type Schema } from '../schema-version.ts'
 import { type MigrateOptions, withMigrationLease } from './lease.ts'
-import { migrations } from './list.ts'
+import { migrations, oldestVersion } from './list.ts'
 import type { Migration } from './migration.ts'
+
+const newestOf = (all: readonly Migration[]): number => oldestVersion + all.length
 
 /** What {@link migrate} would do. */
 export interface MigrationPlan {
@@ -22,15 +17,15 @@ export interface MigrationPlan {
 
 /**
  * Lists what {@link migrate} would do now. Changes nothing.
- * @throws {SchemaVersionError} if the database has a newer schema version.
+ * @throws {SchemaVersionError} if the database has a version that the migrations do not support.
  */
-export async function planMigration(db: Db): Promise<MigrationPlan> {
+export async function planMigration(db: Db, all = migrations): Promise<MigrationPlan> {
   const schema = await readSchema(db)
   if (!schema) return { from: undefined, changes: [] }
-  checkNotNewer(schema, db.databaseName)
+  checkSupported(schema, db.databaseName, newestOf(all))
   const parts = { db, following: schema.following, signal: new AbortController().signal }
   const changes: string[] = []
-  for (const { steps } of migrations.slice(schema.version - 1)) {
+  for (const { steps } of all.slice(schema.version - oldestVersion)) {
     for (const step of steps) changes.push(...(await step.plan(parts)))
   }
   return { from: schema.version, changes }
@@ -41,24 +36,27 @@ export async function planMigration(db: Db): Promise<MigrationPlan> {
  * the repeat does what is left. Processes of the previous release may run beside it: MongoDB refuses those of their
  * writes that this release would not see, and nothing is lost. One process migrates at a time; others wait.
  * @returns the version that it found; undefined if no release has used the database.
- * @throws {SchemaVersionError} if the database has a newer schema version; the reason of the signal.
+ * @param all the migrations. Default: those of this release.
+ * @throws {SchemaVersionError} if the database has a version that they do not support; the reason of the signal.
  */
 export async function migrate(
   db: Db,
   { signal, log }: MigrateOptions,
+  all = migrations,
 ): Promise<number | undefined> {
   const found = await readSchema(db)
   if (!found) return undefined
-  checkNotNewer(found, db.databaseName)
-  if (found.version === schemaVersion) return found.version
+  checkSupported(found, db.databaseName, newestOf(all))
+  if (found.version === newestOf(all)) return found.version
   await withMigrationLease(db, { signal, log }, async (held) => {
     // The process that had the lease before may have migrated the database.
-    const schema = await recordSchema(db, (await readSchema(db)) ?? found)
-    for (const [at, migration] of migrations.entries()) {
-      const version = at + 1
+    const schema = (await readSchema(db)) ?? found
+    for (const [at, migration] of all.entries()) {
+      const version = oldestVersion + at
       if (version < schema.version) continue
       log(`Migrating from schema version ${version} to ${version + 1}: ${migration.name}.`)
-      await runMigration(db, { ...schema, version }, migration, { signal: held, log })
+      const isLast = at === all.length - 1
+      await runMigration(db, { ...schema, version }, migration, { signal: held, log, isLast })
     }
   })
   return found.version
@@ -68,7 +66,7 @@ async function runMigration(
   db: Db,
   { version, following }: Schema,
   { steps }: Migration,
-  { signal, log }: MigrateOptions,
+  { signal, log, isLast }: MigrateOptions & { readonly isLast: boolean },
 ): Promise<void> {
   const parts = { db, following, signal }
   for (const step of steps) {
@@ -77,6 +75,6 @@ async function runMigration(
     await step.run(parts)
   }
   signal.throwIfAborted()
-  if (version + 1 === schemaVersion) await applyIndexes(db, following)
+  if (isLast) await applyIndexes(db, following)
   await advanceSchema(db, version)
 }

@@ -18,7 +18,6 @@ const shownAt: Record<string, string> = {
   'a page beyond the end of the cache is never pending': '14',
   'a full cache loses a post and still claims the same range': '22',
   'a new follower of a celebrity gets no pulled author': '21',
-  'a drop does not write the copies of the registrations': '30',
 }
 
 const all = [

@@ -2,7 +2,6 @@ import type { StrategyDoc } from '../../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../../src/db/object-id.ts'
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../../src/feed/entries.ts'
 import type { EntryReader } from '../../../src/feed/entry-reader.ts'
-import type { Registered } from '../../../src/feed/registry/registry.ts'
 import type { FanoutOnRead } from '../../../src/feed/strategies/fanout-on-read.ts'
 import type { Floors } from '../../../src/feed/strategies/floors.ts'
 import type { MaterialisedName } from '../../../src/feed/strategies/list.ts'
@@ -125,22 +124,6 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
     },
     'a new follow back-fills nothing': ({ strategies }) => {
       strategies.INBOX.merge = async () => {}
-    },
-    'a page goes by the registrations that its process has read first': ({
-      registry,
-      pageFacts,
-    }) => {
-      const load = pageFacts.load.bind(pageFacts)
-      let first: Registered | undefined
-      const readFirst = async () => {
-        first ??= await registry.read()
-        return first
-      }
-      registry.lastSeen = readFirst
-      pageFacts.load = async (...given) => ({
-        ...(await load(...given)),
-        registered: await readFirst(),
-      })
     },
   },
   HYBRID: {

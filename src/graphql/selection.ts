@@ -8,7 +8,6 @@ import {
   isObjectType,
 } from 'graphql'
 import { collectSubfields } from 'graphql/execution/collectFields.js'
-import { describedSchemaOf } from './assemble.ts'
 
 /** The selected fields below a field, with fragments, aliases and directives resolved. `__typename` is left out. */
 export interface Selection {
@@ -80,8 +79,7 @@ const objectTypesOf = ({ schema }: Scope, type: GraphQLNamedType): readonly Grap
 
 /** The selection below the field that is being resolved. */
 export function selectionOf(info: GraphQLResolveInfo): Selection {
-  const schema = describedSchemaOf(info.schema)
-  const { fragments, variableValues, fieldNodes } = info
+  const { schema, fragments, variableValues, fieldNodes } = info
   const type = schema.getType(getNamedType(info.returnType).name)
   const scope = { schema, fragments, variableValues }
   return selectionFrom(scope, type ? [{ type, nodes: fieldNodes }] : [])

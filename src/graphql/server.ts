@@ -40,7 +40,6 @@ import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
 import { errorPlugin, formatError, requestError } from './errors.ts'
-import { createExecutor } from './executor.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { limits } from './limits.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
@@ -130,7 +129,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   const persisted = new PersistedDocuments()
   const schema = createSchema()
   const apollo = new ApolloServer<Context>({
-    gateway: createExecutor(schema),
+    schema,
     allowBatchedHttpRequests: false,
     // No cookie identifies a viewer, so another site can send anonymous queries only.
     csrfPrevention: false,

@@ -41,7 +41,6 @@ test.each(share(2, [0, 3]))(
     const summary = [...outcomes].map(([outcome, { length }]) => `${length} ${outcome}`)
     noteFact(`L2, ${processes} processes, threshold ${threshold}: ${summary.join(', ')}`)
     expect(outcomes.get('changed')?.length).toBeGreaterThan(writes)
-    expect(outcomes.has('unknown')).toBe(false)
 
     expect(await engagementProblems(services, limits)).toEqual([])
     expect(await strays(services, posts)).toEqual([])
@@ -52,14 +51,24 @@ test.each(share(2, [0, 3]))(
         )
         const key = ({ actor, id }: { actor: string; id?: string | undefined }) =>
           entryKey(kind, actor, `${id}`)
+        const unknown = about.filter(({ outcome }) => outcome === 'unknown')
+        // On a busy machine the answer to a commit may come too late. What it was about is stored or not.
+        const isComment = kind === 'comments'
+        const either = new Set(unknown.map(isComment ? ({ id }) => id : key))
         const kept = new Map<string, number>()
         for (const answer of about.filter(({ outcome }) => outcome === 'changed')) {
+          if (either.has(key(answer))) continue
           kept.set(key(answer), (kept.get(key(answer)) ?? 0) + answer.delta)
         }
-        const seen = (await walked(services, kind, post)).map(key)
+        const entries = (await walked(services, kind, post)).map(key)
+        const seen = new Set(entries)
+        expect(entries).toHaveLength(seen.size)
         expect([...kept.values()].every((count) => count === 0 || count === 1)).toBe(true)
         const stored = [...kept].flatMap(([name, count]) => (count === 1 ? [name] : []))
-        expect(seen.sort()).toEqual(stored.sort())
+        expect(stored.filter((name) => !seen.has(name))).toEqual([])
+        const more = [...seen].filter((name) => !either.has(name) && !stored.includes(name))
+        const added = unknown.filter(({ delta }) => isComment && delta === 1)
+        expect(more.length).toBeLessThanOrEqual(added.length)
       }
     }
   },

@@ -11,7 +11,8 @@ export interface Answer {
   readonly post: string
   readonly actor: string
   readonly delta: 1 | -1
-  readonly outcome: 'changed' | 'unchanged' | 'unknown'
+  /** `refused`: the answer says that nothing was changed. `unknown`: it says that it may have been. */
+  readonly outcome: 'changed' | 'unchanged' | 'refused' | 'unknown'
   readonly id: string | undefined
 }
 
@@ -59,7 +60,8 @@ async function main({ uri, database, users, posts, writes, seed, ...limits }: Or
       if (!takes && entry && kind === 'comments') comments.set(entry.id, `${actor} ${post.id}`)
     } catch (error) {
       if (!(error instanceof DomainError && error.code === 'UNAVAILABLE')) throw error
-      answers.push({ ...about, outcome: 'unknown', id: undefined })
+      const outcome = error.message.includes('Nothing was changed') ? 'refused' : 'unknown'
+      answers.push({ ...about, outcome, id: takes ? mine : undefined })
     }
   }
   let left = writes

@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Finding } from '../../src/integrity/invariant.ts'
 import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
-import type { PostId, PostRef } from '../../src/lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { persist } from '../support/eventually.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 import { accountDamages } from './damage/accounts.ts'
@@ -82,13 +83,17 @@ function useDamages(harness: ServicesHarness, damages: readonly Damage[]) {
     await Promise.all(
       tagged.map(async ([a, b, c, x], n) => {
         if (!a || !b || !c || !x) return
-        const post: PostRef = await services.posts.create(b, { text: 'hello' })
-        await services.posts.create(b, { text: 'and more' })
-        if (damages === timelineDamages) await services.posts.create(c, { text: 'other' })
-        await services.follows.follow(a, b)
+        const create = (author: UserId, text: string) =>
+          persist(() => services.posts.create(author, { text }))
+        const add = (kind: 'likes' | 'shares', fan: UserId) =>
+          persist(() => services.engagements.add(kind, fan, post))
+        const post: PostRef = await create(b, 'hello')
+        await create(b, 'and more')
+        if (damages === timelineDamages) await create(c, 'other')
+        await persist(() => services.follows.follow(a, b))
         if (damages === listDamages) {
-          for (const fan of fans) await services.engagements.add('likes', fan, post)
-          for (const fan of fans.slice(0, 2)) await services.engagements.add('shares', fan, post)
+          for (const fan of fans) await add('likes', fan)
+          for (const fan of fans.slice(0, 2)) await add('shares', fan)
         }
         result.scenes[n] = { services, a, b, c, x, post }
       }),

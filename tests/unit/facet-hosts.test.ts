@@ -23,9 +23,9 @@ const readAddress = (text: string, at: number): string =>
 
 const linksIn = (text: string) => nameFacets(text).filter(({ kind }) => kind === 'LINK')
 
-/** No word, or one of a script without spaces, an opening bracket, or what no host contains. */
+/** No word, or one of a script without spaces, an opening bracket, or punctuation after what no host contains. */
 const beforeAddress =
-  /^[\p{P}$+<=>^`|~]*$|[\p{Ps}\p{Pi}"'`<>|]$|[\p{scx=Han}\p{scx=Hira}\p{scx=Hang}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}]\p{P}+$/u
+  /^[\p{P}$+<=>^`|~]*$|[\p{Ps}\p{Pi}"'`]$|[<>|][\p{P}$+<=>^`|~]*$|[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}][\p{P}$+<=>^`|~]+$/u
 
 /** Fails if a link of a text begins within a word, or opens another host than the text shows. */
 function expectShownHost(text: string) {

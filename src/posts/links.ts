@@ -112,7 +112,10 @@ function ends(text: string): (start: number, hostStart?: number) => number | und
     const [whole, name] = authority.exec(text) ?? []
     if (whole === undefined || name === undefined || name.length > hostLengthMax) return undefined
     const next = from + whole.length
-    const hasPath = /[/?#]/.test(text.charAt(next))
+    const endsHost = /[/?#]/.test(text.charAt(next))
+    const pathLength = endsHost ? lengthOfPath(text, next) : 0
+    // A question mark may end the sentence.
+    const hasPath = pathLength > 0
     const hasPort = whole !== name
     const shown = hasPath || hasPort ? name : withoutParticle(name.replace(hostEnd, ''))
     const inPair = isPair(text.charAt(start - 1), text.charAt(next))
@@ -122,11 +125,11 @@ function ends(text: string): (start: number, hostStart?: number) => number | und
         : isHost(shown)
     if (!isShown) return undefined
     const isWhole =
-      hasPath ||
+      endsHost ||
       startsWith(close, text, next) ||
       (!isUser(next) && (inPair || (isComplete(shown) && startsWith(goesOn, text, next))))
     if (!isWhole) return undefined
-    const end = hasPath ? next + lengthOfPath(text, next) : from + (hasPort ? whole : shown).length
+    const end = hasPath ? next + pathLength : from + (hasPort ? whole : shown).length
     return urlOf(text.slice(start, end)) === undefined ? undefined : end
   }
 }

@@ -109,6 +109,8 @@ describe('a link', () => {
     ['see https://example.com/a.', [link('https://example.com/a')]],
     ['(https://example.com/a_(b))', [link('https://example.com/a_(b)')]],
     ['https://example.com/a: b', [link('https://example.com/a')]],
+    ['https://example.com.? Yes', [link('https://example.com', 'https://example.com/')]],
+    ['example.com.?! example.comです?', Array(2).fill(link('example.com', 'https://example.com/'))],
     ['**https://example.com/a**', [link('https://example.com/a')]],
     ['“https://example.com/a”…', [link('https://example.com/a')]],
     ['https://example.com/?q=a,b&c=d#e!', [link('https://example.com/?q=a,b&c=d#e')]],

@@ -112,17 +112,17 @@ function ends(text: string): (start: number, hostStart?: number) => number | und
     const [whole, name] = authority.exec(text) ?? []
     if (whole === undefined || name === undefined || name.length > hostLengthMax) return undefined
     const next = from + whole.length
+    const inPair = isPair(text.charAt(start - 1), text.charAt(next))
+    // First, because only a domain at such a place may have a path, which takes time to read.
+    if (hostStart === undefined && !inPair && !startsWith(domainStart, text, start))
+      return undefined
     const endsHost = /[/?#]/.test(text.charAt(next))
     const pathLength = endsHost ? lengthOfPath(text, next) : 0
     // A question mark may end the sentence.
     const hasPath = pathLength > 0
     const hasPort = whole !== name
     const shown = hasPath || hasPort ? name : withoutParticle(name.replace(hostEnd, ''))
-    const inPair = isPair(text.charAt(start - 1), text.charAt(next))
-    const isShown =
-      hostStart === undefined
-        ? isDomain(shown) && !hasPort && (inPair || startsWith(domainStart, text, start))
-        : isHost(shown)
+    const isShown = hostStart === undefined ? isDomain(shown) && !hasPort : isHost(shown)
     if (!isShown) return undefined
     const isWhole =
       endsHost ||

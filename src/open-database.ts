@@ -75,7 +75,7 @@ export async function openDatabase(
     }
     if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
-    if (anyVersion) await checkFormer(client, config.database)
+    if (anyVersion) await checkData(client, config.database)
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
     if (lifetime) warn(lifetime)
@@ -99,8 +99,7 @@ async function check(
   const { uri, name } = database
   try {
     const db = client.db(name)
-    await checkFormer(client, database)
-    await checkTimelines(db)
+    await checkData(client, database)
     if (prepare && uri === undefined) {
       await migrate(db, { signal: new AbortController().signal, log })
     }
@@ -117,6 +116,15 @@ async function check(
   } finally {
     await client.close()
   }
+}
+
+/**
+ * Checks that this release sees all data. Up to three commands.
+ * @throws {ConfigError} if other releases have stored some of it elsewhere.
+ */
+async function checkData(client: MongoClient, database: DatabaseConfig['database']): Promise<void> {
+  await checkFormer(client, database)
+  await checkTimelines(client.db(database.name))
 }
 
 /**

@@ -480,7 +480,8 @@ describe('a database that cannot be used', () => {
     const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: `${database.name}-moved` }
     const meta = database.client.db(env.MONGODB_DATABASE).collection<{ _id: string }>('meta')
     await meta.insertOne({ _id: 'timelines', hosts: ['timelines-1:27017'] } as never)
-    for (const command of ['serve', 'worker'])
+    // After a migration, the release that knows the way back would no longer start.
+    for (const command of ['serve', 'worker', 'migrate'])
       expect(await sentenceOf(command, env)).toBe(
         'invalid configuration: TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
       )

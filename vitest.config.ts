@@ -47,6 +47,7 @@ export default defineConfig({
           name: 'clients',
           include: ['tests/clients/**/*.test.ts'],
           globalSetup: 'tests/support/global-setup.ts',
+          setupFiles: 'tests/support/each-file.ts',
           testTimeout: patient(120_000),
           fileParallelism: false,
           // A browser on a busy machine may miss a moment that a test waits for.

@@ -1,5 +1,6 @@
 import 'reflect-metadata'
 import { spawnSync } from 'node:child_process'
+import '../packages/mongod/register.ts'
 import { startApp } from '../src/app.ts'
 import { readConfig } from '../src/environment.ts'
 import { createLog } from '../src/log.ts'

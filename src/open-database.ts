@@ -8,6 +8,7 @@ import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
 import { isUnauthorized, UriCheck } from './db/unreachable.ts'
+import { openEmbedded } from './extensions.ts'
 import { orDispose } from './lib/or-dispose.ts'
 
 /** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
@@ -45,7 +46,7 @@ export interface OpenOptions {
  * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it. An embedded
  * database that is prepared, is migrated first if it has an older schema version.
  * @throws {SchemaVersionError} when the database has another schema version; {ConfigError} when it was built with the
- *   other following mode; {UnreachableError}; {MongodError}; {Error} when the database's clock cannot be read; driver
+ *   other following mode; {UnreachableError}; the errors of {@link openEmbedded}; {Error} when the database's clock cannot be read; driver
  *   errors.
  */
 export async function openDatabase(
@@ -54,7 +55,8 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   const { profile, anyVersion, log, warn = log } = options
   const { uri, name, dataFolder, mongodBinary } = config.database
-  const mongod = uri === undefined ? await embeddedMongod(dataFolder, mongodBinary, log) : undefined
+  const mongod =
+    uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, log }) : undefined
   const address = uri ?? mongod?.uri ?? ''
   const uriCheck = uri === undefined ? undefined : new UriCheck(uri, name)
   let client: MongoClient | undefined
@@ -159,14 +161,4 @@ async function checkTimelines(db: Db): Promise<void> {
   throw new ConfigError([
     'TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
   ])
-}
-
-/** Loads the code for development only where it is needed. */
-async function embeddedMongod(
-  dataFolder: string,
-  mongodBinary: string | undefined,
-  log: (line: string) => void,
-) {
-  const { openMongod } = await import('./dev/mongod/open.ts')
-  return openMongod({ dataFolder, mongodBinary, log })
 }

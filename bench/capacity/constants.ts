@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { constants as known } from '../../src/capacity/constants.ts'
+import { constants as known } from '../../packages/capacity/constants.ts'
 import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { randomAt } from '../../src/imports/random.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command } from 'commander'
-import { capacityCommand } from './capacity.ts'
+import { extensionCommands } from '../extensions.ts'
+import { root } from '../lib/root.ts'
 import { documentsCommand } from './documents.ts'
-import { driveCommand } from './drive.ts'
 import { exitCodeOf, failureText } from './failure.ts'
 import { historyCommand } from './history.ts'
 import { importRelationsCommand } from './import-relations.ts'
@@ -18,9 +19,6 @@ import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
 import { workerCommand } from './worker.ts'
 
-/** Two folders up, both in `src` and in `dist`. */
-const manifest = new URL('../../package.json', import.meta.url)
-
 /** Runs a command. Prints the error of one that fails, and sets the exit code of the process. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   try {
@@ -31,11 +29,11 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The command line, one file for each command. */
-export const buildProgram = (): Command =>
-  new Command('feedline')
+/** The command line: one file for each command, and those of packages. */
+export function buildProgram(): Command {
+  const program = new Command('feedline')
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')
-    .version(JSON.parse(readFileSync(manifest, 'utf8')).version)
+    .version(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version)
     .addCommand(serveCommand())
     .addCommand(workerCommand())
     .addCommand(migrateCommand())
@@ -50,8 +48,6 @@ export const buildProgram = (): Command =>
     .addCommand(jobsCommand())
     .addCommand(verifyCommand())
     .addCommand(reconcileCommand())
-    .addCommand(driveCommand())
-    .addCommand(capacityCommand())
     .showHelpAfterError('(run with --help for details)')
     .addHelpText(
       'after',
@@ -59,3 +55,6 @@ export const buildProgram = (): Command =>
 Every command reads its configuration from environment variables. README.md lists them.
 Without MONGODB_URI, Feedline uses an embedded mongod. The server and all commands share it.`,
     )
+  for (const command of extensionCommands()) program.addCommand(command)
+  return program
+}

@@ -101,7 +101,6 @@ export const broadcastSources: readonly { readonly from: string; readonly why: s
     from: 'src/integrity/',
     why: '`verify` and `reconcile` read everything. The drift watch reads a sample of accounts.',
   },
-  { from: 'src/capacity/', why: '`feedline capacity --from-database` reads samples of the graph.' },
   {
     from: 'src/imports/',
     why: 'An import checks its pairs against all restrictions, and looks for later follow events.',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import type { DriveResult } from '../../src/drive/result.ts'
+import type { DriveResult } from '../../packages/drive/result.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useFolder } from '../support/folder.ts'
 import { useDatabase } from '../support/mongo.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { countEdges, countUsers } from '../../src/capacity/degrees.ts'
-import { sampleDegrees } from '../../src/capacity/sample-degrees.ts'
+import { countEdges, countUsers } from '../../packages/capacity/degrees.ts'
+import { sampleDegrees } from '../../packages/capacity/sample-degrees.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint } from '../../src/lib/ids.ts'
 import { runCommand } from '../support/command-line.ts'

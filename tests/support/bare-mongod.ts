@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Document, MongoClient, type MongoClientOptions } from 'mongodb'
-import { findMongod } from '../../src/dev/mongod/find.ts'
-import { freePort } from '../../src/dev/mongod/process.ts'
+import { findMongod } from '../../packages/mongod/find.ts'
+import { freePort } from '../../packages/mongod/process.ts'
 import { binFolder } from './bin-folder.ts'
 
 /** A mongod with options of a test. Disposing of it kills it. */

@@ -1,4 +1,5 @@
 import { vi } from 'vitest'
+import '../../packages/index.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 
 /** What a command printed, and its exit code. */

@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { openMongod } from '../../src/dev/mongod/open.ts'
+import { openMongod } from '../../packages/mongod/open.ts'
 
 // A program that opens the data folder it is given, says so in a line of JSON, and stays.
 // SIGTERM: it just exits. SIGINT: it writes a document, gives the database back, then exits.

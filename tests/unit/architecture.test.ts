@@ -8,7 +8,6 @@ const order = [
   ['errors.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
   ['metrics', 'tracing'],
   ['db'],
-  ['dev'],
   ['jobs'],
   ['events.ts'],
   ['users'],
@@ -18,27 +17,24 @@ const order = [
   ['imports'],
   ['feed'],
   ['integrity'],
-  ['capacity'],
   ['http'],
   [
     'environment.ts',
     'services.ts',
     'subscribers.ts',
+    'extensions.ts',
     'open-database.ts',
     'open-process.ts',
     'observe.ts',
   ],
   ['graphql'],
   ['app.ts'],
-  ['drive'],
   ['cli'],
-  ['main.ts'],
 ]
 
 /** The only place in src that may import the packages. */
 const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
-  [/^mongodb-memory-server/, 'dev/'],
-  [/^(mongodb|bson)\b/, 'db/'],
+  [/^(mongodb|bson)(\/|$)/, 'db/'],
   [/^(graphql|type-graphql|@apollo|@as-integrations|@escape\.tech|@graphql-)/, 'graphql/'],
   [/^dataloader$/, 'graphql/loaders.ts'],
   [/^prom-client$/, 'metrics/'],
@@ -46,6 +42,7 @@ const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
 ]
 
 const src = join(import.meta.dirname, '../../src')
+const packages = join(import.meta.dirname, '../../packages')
 const rankOf = (path: string) =>
   order.findIndex((parts) => parts.includes(path) || parts.includes(path.split('/')[0] as string))
 
@@ -61,15 +58,25 @@ function violation(file: string, target: string): string | undefined {
   return owner && !file.startsWith(owner) ? `src/${file} imports ${target}` : undefined
 }
 
+/** @returns why a file of `packages/NAME` may not import `target`. It may import its own folder and src, and no other package. */
+function packageViolation(name: string, file: string, target: string): string | undefined {
+  const path = posix.join(name, posix.dirname(file), target)
+  const isAllowed = target.startsWith('.')
+    ? path.startsWith(`${name}/`) || path.startsWith('../src/')
+    : !packageOwners.some(([owned]) => owned.test(target))
+  return isAllowed ? undefined : `packages/${name}/${file} imports ${target}`
+}
+
 /** What a file imports: values, types, modules for their effect, dynamically, and by their path. */
 const importsOf = (text: string): string[] =>
   [...text.matchAll(/\b(?:from|import|require\.resolve)\s*\(?\s*'([^']+)'/g)].map(
     ([, to]) => to as string,
   )
 
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) =>
-  name.endsWith('.ts'),
-)
+const sourcesOf = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+
+const files = sourcesOf(src)
 
 test('every file and folder of src has a place in the import order', () => {
   expect(files.filter((file) => rankOf(file) < 0)).toEqual([])
@@ -79,6 +86,19 @@ test('each part of src imports only parts before it, and packages only in their 
   const violations = files.flatMap((file) =>
     importsOf(readFileSync(join(src, file), 'utf8')).flatMap((to) => violation(file, to) ?? []),
   )
+  expect(violations).toEqual([])
+})
+
+test('each package imports only itself and src, and no package that a folder of src owns', () => {
+  const names = readdirSync(packages, { withFileTypes: true }).filter((each) => each.isDirectory())
+  const violations = names.flatMap(({ name }) =>
+    sourcesOf(join(packages, name)).flatMap((file) =>
+      importsOf(readFileSync(join(packages, name, file), 'utf8')).flatMap(
+        (to) => packageViolation(name, file, to) ?? [],
+      ),
+    ),
+  )
+  expect(names.length).toBeGreaterThan(2)
   expect(violations).toEqual([])
 })
 
@@ -96,7 +116,15 @@ test.each([
   ['graphql/resolvers/a.ts', 'dataloader'],
   ['feed/a.ts', '@apollo/server/errors'],
   ['feed/a.ts', '../../tests/support/b.ts'],
+  ['open-database.ts', '../packages/mongod/open.ts'],
   ['engagement/kinds.ts', './reader.ts'],
 ])('an import of %s from %s violates the import order', (file, target) => {
   expect(violation(file, target)).toBeDefined()
 })
+
+test.each(['../mongod/open.ts', '../../tests/support/b.ts', '../index.ts', 'mongodb', 'graphql'])(
+  'an import of %s violates the bounds of a package',
+  (target) => {
+    expect(packageViolation('drive', 'a.ts', target)).toBeDefined()
+  },
+)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
+import '../../packages/capacity/command.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/scaling.md'), 'utf8')

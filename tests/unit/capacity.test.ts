@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { constants } from '../../src/capacity/constants.ts'
-import { costAt } from '../../src/capacity/cost.ts'
+import { constants } from '../../packages/capacity/constants.ts'
+import { costAt } from '../../packages/capacity/cost.ts'
 import {
   countEdges,
   countUsers,
   equalDegrees,
   powerLawDegrees,
-} from '../../src/capacity/degrees.ts'
-import { authorClasses, deliveriesPerSecond } from '../../src/capacity/derived-load.ts'
-import type { CapacityInputs } from '../../src/capacity/inputs.ts'
-import { planCapacity, type StrategyPlan } from '../../src/capacity/plan.ts'
+} from '../../packages/capacity/degrees.ts'
+import { authorClasses, deliveriesPerSecond } from '../../packages/capacity/derived-load.ts'
+import type { CapacityInputs } from '../../packages/capacity/inputs.ts'
+import { planCapacity, type StrategyPlan } from '../../packages/capacity/plan.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 
 const rate = fc.integer({ min: 0, max: 1e7 }).map((n) => n / 100)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { deleteAccounts, prepareAccounts } from '../../src/drive/accounts.ts'
-import type { Answer, ApiRequest, Ask } from '../../src/drive/client.ts'
-import { Journal } from '../../src/drive/journal.ts'
-import type { World } from '../../src/drive/operations.ts'
-import { PatientClient } from '../../src/drive/patient.ts'
-import { numberedHandle, People } from '../../src/drive/people.ts'
-import { Pollers } from '../../src/drive/poller.ts'
+import { deleteAccounts, prepareAccounts } from '../../packages/drive/accounts.ts'
+import type { Answer, ApiRequest, Ask } from '../../packages/drive/client.ts'
+import { Journal } from '../../packages/drive/journal.ts'
+import type { World } from '../../packages/drive/operations.ts'
+import { PatientClient } from '../../packages/drive/patient.ts'
+import { numberedHandle, People } from '../../packages/drive/people.ts'
+import { Pollers } from '../../packages/drive/poller.ts'
 
 /** Accounts by number. A request ends the run when `requestsLeft` reaches 0. */
 class Deployment {

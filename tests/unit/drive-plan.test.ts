@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ArrivalPlan, choicesOf, scheduleArrivals } from '../../src/drive/arrivals.ts'
-import { compareMembers, compareOrdered } from '../../src/drive/compare.ts'
-import { findLimits, healthBounds } from '../../src/drive/health.ts'
-import { Journal } from '../../src/drive/journal.ts'
-import { Latencies } from '../../src/drive/latencies.ts'
-import { numberedHandle, People } from '../../src/drive/people.ts'
+import { type ArrivalPlan, choicesOf, scheduleArrivals } from '../../packages/drive/arrivals.ts'
+import { compareMembers, compareOrdered } from '../../packages/drive/compare.ts'
+import { findLimits, healthBounds } from '../../packages/drive/health.ts'
+import { Journal } from '../../packages/drive/journal.ts'
+import { Latencies } from '../../packages/drive/latencies.ts'
+import { numberedHandle, People } from '../../packages/drive/people.ts'
 import {
   defaultMix,
   parseMix,
   parseRates,
   plannedArrivals,
   planSteps,
-} from '../../src/drive/plan.ts'
+} from '../../packages/drive/plan.ts'
 import { lawSeed } from '../support/seed.ts'
 import { handle } from '../support/services.ts'
 

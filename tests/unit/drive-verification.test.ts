@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Answer, ApiRequest, Ask } from '../../src/drive/client.ts'
-import { Journal } from '../../src/drive/journal.ts'
-import { postText, type World } from '../../src/drive/operations.ts'
-import { PatientClient, RequestFailure } from '../../src/drive/patient.ts'
-import { People } from '../../src/drive/people.ts'
-import { Poller, Pollers } from '../../src/drive/poller.ts'
-import { verifyRun } from '../../src/drive/verification.ts'
+import type { Answer, ApiRequest, Ask } from '../../packages/drive/client.ts'
+import { Journal } from '../../packages/drive/journal.ts'
+import { postText, type World } from '../../packages/drive/operations.ts'
+import { PatientClient, RequestFailure } from '../../packages/drive/patient.ts'
+import { People } from '../../packages/drive/people.ts'
+import { Poller, Pollers } from '../../packages/drive/poller.ts'
+import { verifyRun } from '../../packages/drive/verification.ts'
 import { handle } from '../support/services.ts'
 
 /** A deployment of two users whose lists are right, until a test changes one. */

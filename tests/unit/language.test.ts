@@ -12,6 +12,7 @@ import {
   isSpecifiedScalarType,
 } from 'graphql'
 import { expect, test } from 'vitest'
+import '../../packages/index.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -42,7 +43,7 @@ const retired = [
   ...['lonelyEdges', 'unlikeEdges', 'isTorn', 'withSoFar', 'untilTold', 'Remedy', 'Cast', 'Spoil'],
 ]
 const retiredPattern = new RegExp(`\\b(?:${retired.join('|')})\\b`, 'g')
-const folders = ['src', 'tests', 'bench', 'faults', 'soak', 'scripts']
+const folders = ['src', 'packages', 'tests', 'bench', 'faults', 'soak', 'scripts']
 const ownPath = join('tests', 'unit', 'language.test.ts')
 const commentPattern = /\/\/.*|\/\*[\s\S]*?\*\//g
 const testNamePattern = /(?<=\b(?:test|it|describe)(?:\.\w+[^\n]*)?\(\s*)(?:'[^'\n]*'|`[^`]*`)/g
@@ -67,7 +68,7 @@ test('the help of every command uses no avoided word', () => {
 })
 
 test('error messages and literals of the CLI use no avoided word', () => {
-  const texts = sourceFiles('src').flatMap(messageTexts)
+  const texts = ['src', 'packages'].flatMap(sourceFiles).flatMap(messageTexts)
   expect(texts.length).toBeGreaterThan(100)
   expect(avoidedIn(texts)).toEqual([])
 })
@@ -166,10 +167,11 @@ function matchesIn(file: string, pattern: RegExp): Text[] {
 const tokens =
   /\/\/.*|\/\*[\s\S]*?\*\/|(['"`])(?:\\.|(?!\1)[^\\])*\1|(?:\w*Error|\bbadInput|\brefused)\(|[()]/g
 
-/** The string literals in calls that make an error; in src/cli, all string literals. */
+/** The string literals in calls that make an error; in src/cli and the commands of packages, all string literals. */
 function messageTexts(file: string): Text[] {
   const source = readFileSync(join(root, file), 'utf8')
-  const least = file.startsWith(join('src', 'cli')) ? 1 : 0
+  const isCommand = file.startsWith(join('src', 'cli')) || file.endsWith('command.ts')
+  const least = isCommand ? 1 : 0
   let depth = least
   return Array.from(source.matchAll(tokens)).flatMap(({ 0: token, index }) => {
     if (token === ')') depth = Math.max(depth - 1, least)

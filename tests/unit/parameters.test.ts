@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const parametersMax = 4
-const src = join(import.meta.dirname, '../../src')
+const root = join(import.meta.dirname, '../..')
 const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '<': '>' }
 const commentOrText =
   /\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
@@ -32,11 +32,15 @@ const longLists = (name: string, code: string): string[] =>
     .filter(({ index, input }) => beginsLongList(input, index))
     .map(({ index }) => `${name}:${code.slice(0, index).split('\n').length}`)
 
-test('no function, method or constructor in src takes more than four positional parameters', () => {
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+test('no function, method or constructor of the product takes more than four positional parameters', () => {
+  const files = ['src', 'packages'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+      join(folder, file),
+    ),
+  )
   const code = files.filter((file) => file.endsWith('.ts'))
-  const read = (file: string) => readFileSync(join(src, file), 'utf8')
-  expect(code.flatMap((file) => longLists(`src/${file}`, read(file)))).toEqual([])
+  const read = (file: string) => readFileSync(join(root, file), 'utf8')
+  expect(code.flatMap((file) => longLists(file, read(file)))).toEqual([])
 })
 
 test.each([

@@ -55,7 +55,7 @@ export function keepShapes(client: MongoClient, following: FollowingMode): void 
       const shape = JSON.stringify([shapeOf(statement), ...(inTransaction ? [inTransaction] : [])])
       if (known.has(shape)) continue
       const from = sender()
-      if (!from?.startsWith('src/')) continue
+      if (!from || from.startsWith('tests/')) continue
       known.add(shape)
       keep({ from, following, statement, inTransaction }, shape)
     }
@@ -142,7 +142,7 @@ function sender(): string | undefined {
   for (const frame of frames) {
     const path = (frame.getFileName() ?? '').replace(/^file:\/\//, '')
     const file = relative(root, path)
-    if (!/^(src|tests)\//.test(file) || betweenDriver.has(file)) continue
+    if (!/^(src|packages|tests)\//.test(file) || betweenDriver.has(file)) continue
     if (!file.startsWith('src/lib/')) return file
     helper ??= file
   }

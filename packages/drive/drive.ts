@@ -1,4 +1,4 @@
-import type { UserId } from '../lib/ids.ts'
+import type { UserId } from '../../src/lib/ids.ts'
 import { type Deletion, deleteAccounts, type PartProgress, prepareAccounts } from './accounts.ts'
 import { ApiClient } from './client.ts'
 import { loadDocuments } from './documents.ts'

@@ -1,13 +1,14 @@
 import { Command, Option, type OptionValues } from 'commander'
-import { constants } from '../capacity/constants.ts'
-import { type Degrees, equalDegrees, powerLawDegrees } from '../capacity/degrees.ts'
-import type { CapacityInputs } from '../capacity/inputs.ts'
-import { planCapacity } from '../capacity/plan.ts'
-import { sampleDegrees } from '../capacity/sample-degrees.ts'
-import { configFor } from '../environment.ts'
-import { formatPlan } from './capacity-report.ts'
-import { openForCommand } from './database.ts'
-import { numberBetween } from './numbers.ts'
+import { openForCommand } from '../../src/cli/database.ts'
+import { numberBetween } from '../../src/cli/numbers.ts'
+import { configFor } from '../../src/environment.ts'
+import { extend } from '../../src/extensions.ts'
+import { constants } from './constants.ts'
+import { type Degrees, equalDegrees, powerLawDegrees } from './degrees.ts'
+import { formatPlan } from './format-plan.ts'
+import type { CapacityInputs } from './inputs.ts'
+import { planCapacity } from './plan.ts'
+import { sampleDegrees } from './sample-degrees.ts'
 
 const most = 1e15
 
@@ -28,7 +29,7 @@ const graphOptions = ['users', 'edges', 'skew', 'followersMax']
 const wrongInput = 2
 
 /** `feedline capacity`: says what a load needs under each strategy. */
-export const capacityCommand = (): Command =>
+const capacityCommand = (): Command =>
   new Command('capacity')
     .description(
       'Say what a load needs under each strategy: storage, deliveries, processes, shards and the first limit.',
@@ -96,6 +97,8 @@ export const capacityCommand = (): Command =>
     .addHelpText('after', help)
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : wrongInput))
     .action(planAndPrint)
+
+extend({ command: capacityCommand })
 
 const help = `
 The costs of all operations are measured constants. docs/scaling.md explains the model and its limits.

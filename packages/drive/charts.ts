@@ -1,4 +1,4 @@
-import { colourOf, escapeXml, formatShort, px, renderText, roundUp } from '../lib/svg.ts'
+import { colourOf, escapeXml, formatShort, px, renderText, roundUp } from '../../src/lib/svg.ts'
 
 /** A line of a chart. A gap between two points is drawn through. */
 export interface Line {

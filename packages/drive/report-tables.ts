@@ -1,4 +1,4 @@
-import { escapeXml } from '../lib/svg.ts'
+import { escapeXml } from '../../src/lib/svg.ts'
 import { operations as operationTable } from './operations.ts'
 import type { OperationName } from './plan.ts'
 import type { DriveResult, RequestResult } from './result.ts'

@@ -1,4 +1,4 @@
-import type { FeedStrategyName } from '../feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import type { Constants, OperationCost } from './constants.ts'
 import { costAt, scaleCost, sumCosts } from './cost.ts'
 import { countUsers } from './degrees.ts'

@@ -1,7 +1,7 @@
-import type { Percentiles } from '../drive/latencies.ts'
-import type { DriveResult, RequestResult } from '../drive/result.ts'
-import type { VerificationResult } from '../drive/verification-result.ts'
-import { alignColumns } from './table.ts'
+import { alignColumns } from '../../src/cli/table.ts'
+import type { Percentiles } from './latencies.ts'
+import type { DriveResult, RequestResult } from './result.ts'
+import type { VerificationResult } from './verification-result.ts'
 
 /** The text that `feedline drive` prints. */
 export function formatDrive(result: DriveResult): string {

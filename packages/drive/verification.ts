@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { feedStrategyNames } from '../feed/strategies/list.ts'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { compareMembers, compareOrdered, type Difference } from './compare.ts'
 import { ListReader, type WalkedList } from './lists.ts'
 import type { World } from './operations.ts'

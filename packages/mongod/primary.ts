@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect } from '../../db/client.ts'
-import type { MongoClient } from '../../db/mongo.ts'
+import { connect } from '../../src/db/client.ts'
+import type { MongoClient } from '../../src/db/mongo.ts'
 
 const pollMs = 50
 const notYetInitializedCode = 94

@@ -1,8 +1,8 @@
-import { constants } from '../capacity/constants.ts'
-import { countEdges, countUsers } from '../capacity/degrees.ts'
-import type { CapacityInputs } from '../capacity/inputs.ts'
-import type { CapacityPlan, StrategyPlan } from '../capacity/plan.ts'
-import { alignColumns } from './table.ts'
+import { alignColumns } from '../../src/cli/table.ts'
+import { constants } from './constants.ts'
+import { countEdges, countUsers } from './degrees.ts'
+import type { CapacityInputs } from './inputs.ts'
+import type { CapacityPlan, StrategyPlan } from './plan.ts'
 
 const gb = (bytes: number): string => formatNumber(bytes / 1e9)
 

@@ -1,5 +1,6 @@
-import { fileURLToPath } from 'node:url'
-import { type CollectedDocument, collectDocuments } from '../graphql/collect-documents.ts'
+import { join } from 'node:path'
+import { type CollectedDocument, collectDocuments } from '../../src/graphql/collect-documents.ts'
+import { root } from '../../src/lib/root.ts'
 
 /** The operations of `schema/operations` that a run sends. */
 export const documentNames = [
@@ -22,8 +23,7 @@ export type DocumentName = (typeof documentNames)[number]
 
 export type Documents = Readonly<Record<DocumentName, CollectedDocument>>
 
-/** Two folders up, both in `src` and in `dist`. */
-const folder = fileURLToPath(new URL('../../schema/operations', import.meta.url))
+const folder = join(root, 'schema/operations')
 
 /** Reads the documents. A server that trusts those of `schema/operations` executes them. */
 export async function loadDocuments(): Promise<Documents> {

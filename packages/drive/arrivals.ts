@@ -1,4 +1,4 @@
-import { randomAt } from '../imports/random.ts'
+import { randomAt } from '../../src/imports/random.ts'
 import { type Mix, type OperationName, operationNames, type Spacing, type Step } from './plan.ts'
 
 /** A request that is due, whatever became of those before it. */

@@ -1,4 +1,4 @@
-import { escapeXml } from '../lib/svg.ts'
+import { escapeXml } from '../../src/lib/svg.ts'
 import {
   drawLines,
   exactScale,

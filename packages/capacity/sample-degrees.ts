@@ -1,4 +1,4 @@
-import type { Collections } from '../db/collections.ts'
+import type { Collections } from '../../src/db/collections.ts'
 import { countUsers, type DegreeClass, type Degrees } from './degrees.ts'
 
 /** The default size of a sample. */

@@ -1,7 +1,16 @@
 import { access, constants, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Accounts, DriveParts } from '../drive/drive.ts'
+import { log } from '../../src/cli/database.ts'
+import { interruption } from '../../src/cli/failure.ts'
+import { durationSeconds, wholeNumber } from '../../src/cli/numbers.ts'
+import { PartDisplays } from '../../src/cli/progress.ts'
+import { signToken } from '../../src/cli/token.ts'
+import { configFor } from '../../src/environment.ts'
+import { badInput } from '../../src/errors.ts'
+import { extend } from '../../src/extensions.ts'
+import { handleRule, parseUserId } from '../../src/lib/ids.ts'
+import type { Accounts, DriveParts } from './drive.ts'
 import {
   arrivalsMax,
   defaultMix,
@@ -12,17 +21,9 @@ import {
   planSteps,
   type Spacing,
   spacings,
-} from '../drive/plan.ts'
-import { type DriveResult, exitCodeOf, type ShownSettings } from '../drive/result.ts'
-import { configFor } from '../environment.ts'
-import { badInput } from '../errors.ts'
-import { handleRule, parseUserId } from '../lib/ids.ts'
-import { log } from './database.ts'
-import { formatDrive } from './drive-report.ts'
-import { interruption } from './failure.ts'
-import { durationSeconds, wholeNumber } from './numbers.ts'
-import { PartDisplays } from './progress.ts'
-import { signToken } from './token.ts'
+} from './plan.ts'
+import { formatDrive } from './print.ts'
+import { type DriveResult, exitCodeOf, type ShownSettings } from './result.ts'
 
 interface DriveOptions {
   readonly url: readonly URL[]
@@ -48,7 +49,7 @@ interface DriveOptions {
 }
 
 /** `feedline drive`: puts a load on a running deployment, and verifies what it returns. */
-export const driveCommand = (): Command =>
+const driveCommand = (): Command =>
   new Command('drive')
     .description('Put a load on a running deployment, measure it, and verify its timelines.')
     .requiredOption('--url <url...>', 'addresses of the processes of the deployment', readUrl)
@@ -90,6 +91,8 @@ export const driveCommand = (): Command =>
     .addHelpText('after', help)
     .action(run)
 
+extend({ command: driveCommand })
+
 const help = `
 The command sends requests over HTTP only. It creates accounts with follows and posts, or uses those
 of an earlier run with the same prefix. Then requests arrive at the given rate, whether or not
@@ -117,7 +120,7 @@ async function run(options: DriveOptions, command: Command): Promise<void> {
   for (const file of [options.json, options.report]) await checkWritable(file)
   const settings = options.rate && shownSettings(options, accounts, options.rate)
   // No other command but serve needs the schema, which takes long to load.
-  const { handlesOf, openClient, runClean, runDrive } = await import('../drive/drive.ts')
+  const { handlesOf, openClient, runClean, runDrive } = await import('./drive.ts')
   using interrupt = interruption()
   using displays = new PartDisplays('done')
   const parts: DriveParts = {
@@ -234,7 +237,7 @@ async function writeResult(result: DriveResult, { json, report }: DriveOptions):
   console.log(json === '-' ? text : formatDrive(result))
   if (json !== undefined && json !== '-') await writeFile(json, `${text}\n`)
   if (report !== undefined) {
-    const { renderReport } = await import('../drive/report.ts')
+    const { renderReport } = await import('./report.ts')
     await writeFile(report, renderReport(result))
     log(`The report is in ${report}.`)
   }

@@ -1,0 +1,46 @@
+import type { Command } from 'commander'
+import { ConfigError } from './config.ts'
+
+/** A MongoDB that this process has started or joined. */
+export interface EmbeddedDatabase {
+  readonly uri: string
+  /** One line for the log. */
+  readonly description: string
+  /** Resolves, with a sentence, if the database ends before it is stopped. */
+  readonly lost: Promise<string>
+  stop(): Promise<void>
+}
+
+/** Where an embedded database keeps its data, and what runs it. */
+export interface EmbeddedOptions {
+  readonly dataFolder: string
+  /** The only mongod to use, if set. */
+  readonly mongodBinary: string | undefined
+  /** Receives a line for each step that takes a while. */
+  readonly log: (line: string) => void
+}
+
+/** What a package adds to the server. */
+export interface Extension {
+  /** Creates its command of the command line. */
+  readonly command?: () => Command
+  /** Opens a database where `MONGODB_URI` is absent. */
+  readonly openEmbedded?: (options: EmbeddedOptions) => Promise<EmbeddedDatabase>
+}
+
+const extensions: Extension[] = []
+
+/** Adds a package to this process. Each package calls it when it is loaded; `packages/index.ts` loads all. */
+export const extend = (extension: Extension): void => void extensions.push(extension)
+
+/** Creates the commands of all packages, in the order in which they were loaded. */
+export const extensionCommands = (): Command[] =>
+  extensions.flatMap(({ command }) => (command ? [command()] : []))
+
+/** @throws {ConfigError} without a package that opens a database; the errors of that package. */
+export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  const open = extensions.find((extension) => extension.openEmbedded)?.openEmbedded
+  if (!open)
+    throw new ConfigError(['MONGODB_URI: must be set, because this build embeds no mongod'])
+  return open(options)
+}

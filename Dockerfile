@@ -2,11 +2,12 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The examples and the typed client are workspaces, which the server does not need.
-RUN npm ci --ignore-scripts --workspaces=false
-COPY tsconfig.json tsconfig.build.json ./
+COPY packages ./packages
+# The examples and the typed client are workspaces too, which the server does not need.
+RUN npm ci --ignore-scripts --include-workspace-root -w packages
+COPY tsconfig.json tsconfig.build.json main.ts ./
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --ignore-scripts --workspaces=false
+RUN npm run build && npm prune --omit=dev --ignore-scripts --include-workspace-root -w packages
 
 FROM node:24-bookworm-slim
 # The admin port is open inside the container. Publish only the public port.

@@ -33,7 +33,7 @@ const [pulledThreshold, pulledPosts, pulledPages] = [5_000, 128, 320] as const
 
 /**
  * Measures the constants of the capacity model: the bytes on disk of each stored document, and the processor time and
- * oplog bytes of each operation. The command's JSON is the file src/capacity/constants.json.
+ * oplog bytes of each operation. The command's JSON is the file packages/capacity/constants.json.
  * @param options `sides` selects parts: `graph`, `likes`, `celebrities`, or strategies. The others keep their values.
  */
 export async function benchmarkConstants({ log, sides }: BenchOptions) {

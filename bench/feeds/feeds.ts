@@ -11,8 +11,7 @@ import {
   formatRatioTable,
   formatServiceTable,
 } from './report.ts'
-import { drawCharts } from './result-charts.ts'
-import { writePlots } from './svg-charts.ts'
+import { writeCharts } from './result-charts.ts'
 import { runZipf } from './zipf.ts'
 
 /** Compares timelines with Socialite's implementation and with bare handlers, on two graphs. */
@@ -32,7 +31,7 @@ export async function benchmarkFeeds(options: BenchOptions) {
     print(formatMixTable(reed98.mix))
   }
   print(formatGrowthTable(growth))
-  for (const path of await writePlots(options.plots, drawCharts(zipf, reed98, growth))) {
+  for (const path of await writeCharts(options.plots, zipf, reed98, growth)) {
     log(`wrote ${path}`)
   }
   return Object.fromEntries(

@@ -1,21 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { postText, type World } from './operations.ts'
-import { forEach, type PatientClient, RequestFailure } from './patient.ts'
+import { type CreatedPost, newPost, type World } from './operations.ts'
+import { forEach, type PatientClient } from './patient.ts'
 
 /** What a user of a run has before the load. */
 export interface AccountPlan {
-  /** Whether missing accounts, follows and posts are created. Otherwise the accounts need to exist. */
-  readonly isCreating: boolean
   readonly follows: number
   readonly posts: number
 }
 
 /** Reports how far a part of the preparation is. */
 export type PartProgress = (part: string, done: number, total: number) => void
-
-interface ViewerAnswer {
-  readonly viewer: { readonly user: Profile | null }
-}
 
 interface Profile {
   readonly bio: string | null
@@ -26,15 +19,12 @@ interface Profile {
 /** The profile text of every account that a run creates. No other account is used or deleted. */
 const ownBio = 'A test account of feedline drive, which may delete it.'
 
-/** How long the handle of a deleted account may stay taken, and the time between two tries, in milliseconds. */
-const [removalMsMax, removalPauseMs] = [120_000, 1_000]
 /** How many numbers in a row have no account after the last account of a prefix. */
 const gapMax = 100
 
 /**
- * Prepares the accounts of a run, their follows and their posts. What an earlier run created is used again.
- * @throws {Error} before anything is written if an account does not exist and is not created, or if another client
- *   created it; {RequestFailure}.
+ * Creates the accounts of a run, their follows and their posts. What an earlier run created is used again.
+ * @throws {Error} before anything is written if another client created one of the accounts; {RequestFailure}.
  */
 export async function prepareAccounts(
   world: World,
@@ -42,8 +32,9 @@ export async function prepareAccounts(
   plan: AccountPlan,
   onProgress: PartProgress,
 ): Promise<void> {
-  const preparation = new Preparation(world, client, plan)
   const users = Array.from({ length: world.people.count }, (_, user) => user)
+  /** What each account had. */
+  const profiles = new Map<number, Profile>()
   const each = (part: string, prepare: (user: number) => Promise<unknown>) => {
     let done = 0
     return forEach(users, async (user) => {
@@ -51,84 +42,52 @@ export async function prepareAccounts(
       onProgress(part, ++done, users.length)
     })
   }
-  await each('profiles', (user) => preparation.loadProfile(user))
-  if (!plan.isCreating) return
-  await each('accounts', (user) => preparation.openAccount(user))
-  await each('followers', (user) => preparation.openFollows(user))
-  await each('authors', (user) => preparation.writePosts(user))
+  await each('profiles', async (user) => {
+    const profile = await readProfile(client, user)
+    if (!profile) return
+    if (profile.bio !== ownBio) {
+      throw new Error(`No run has created ${world.people.handleOf(user)}. Set another --prefix`)
+    }
+    profiles.set(user, profile)
+  })
+  await each('accounts', async (user) => {
+    if (profiles.has(user)) return
+    const clientMutationId = `drive-${world.runId}-${world.people.handleOf(user)}`
+    const input = { name: `Drive ${user + 1}`, bio: ownBio, clientMutationId }
+    await client.request({ document: 'CreateUser', variables: { input }, as: user })
+  })
+  await each('followers', async (user) => {
+    const followees = world.people.planFollowees(user, plan.follows)
+    if ((profiles.get(user)?.followingCount ?? 0) >= followees.length) return
+    for (const followee of followees) await follow(world, client, user, followee)
+  })
+  await each('authors', async (user) => {
+    for (let at = profiles.get(user)?.postCount ?? 0; at < plan.posts; at++) {
+      const request = newPost(world.runId, `${user}.${at}`, user)
+      const { createPost } = await client.read<CreatedPost>(request)
+      world.journal.addPost(user, createPost.post.id)
+    }
+  })
 }
 
-class Preparation {
-  /** What each account had, by the number of the user. */
-  private readonly profiles = new Map<number, Profile>()
-
-  constructor(
-    private readonly world: World,
-    private readonly client: PatientClient,
-    private readonly plan: AccountPlan,
-  ) {}
-
-  async loadProfile(user: number): Promise<void> {
-    const profile = await readProfile(this.client, user)
-    const handle = this.world.people.handleOf(user)
-    if (profile) {
-      if (this.plan.isCreating && profile.bio !== ownBio) {
-        throw new Error(`No run has created ${handle}. Set another --prefix`)
-      }
-      this.profiles.set(user, profile)
-    } else if (!this.plan.isCreating) {
-      throw new Error(`${handle} has no account`)
-    }
+async function follow(
+  { people, journal, runId }: World,
+  client: PatientClient,
+  user: number,
+  followee: number,
+): Promise<void> {
+  const input = {
+    user: { handle: people.handleOf(followee) },
+    clientMutationId: `drive-${runId}-${user}-${followee}`,
   }
-
-  async openAccount(user: number): Promise<void> {
-    if (this.profiles.has(user)) return
-    const untilMs = performance.now() + removalMsMax
-    const { people, runId } = this.world
-    const clientMutationId = `drive-${runId}-${people.handleOf(user)}`
-    const input = { name: `Drive ${user + 1}`, bio: ownBio, clientMutationId }
-    for (;;) {
-      try {
-        await this.client.request({ document: 'CreateUser', variables: { input }, as: user })
-        return
-      } catch (error) {
-        // The deleted account of an earlier run may still be being removed.
-        const isTaken = error instanceof RequestFailure && error.code === 'CONFLICT'
-        if (!isTaken || performance.now() > untilMs) throw error
-        await sleep(removalPauseMs)
-      }
-    }
-  }
-
-  async openFollows(user: number): Promise<void> {
-    const { people, journal } = this.world
-    const followees = people.planFollowees(user, this.plan.follows)
-    if ((this.profiles.get(user)?.followingCount ?? 0) >= followees.length) return
-    for (const followee of followees) {
-      const input = { user: { handle: people.handleOf(followee) } }
-      await this.client.request({ document: 'FollowUser', variables: { input }, as: user })
-      journal.addFollow(user, followee)
-    }
-  }
-
-  async writePosts(user: number): Promise<void> {
-    const { journal, runId } = this.world
-    for (let at = this.profiles.get(user)?.postCount ?? 0; at < this.plan.posts; at++) {
-      const name = `${user}.${at}`
-      const input = { text: postText(runId, name), clientMutationId: `drive-${runId}-${name}` }
-      const { createPost } = await this.client.read<{ createPost: { post: { id: string } } }>({
-        document: 'CreatePost',
-        variables: { input },
-        as: user,
-      })
-      journal.addPost(user, createPost.post.id)
-    }
-  }
+  await client.request({ document: 'FollowUser', variables: { input }, as: user })
+  journal.addFollow(user, followee)
 }
 
 /** The profile of a user, or null without an account. */
 async function readProfile(client: PatientClient, as: number): Promise<Profile | null> {
-  const { viewer } = await client.read<ViewerAnswer>({ document: 'Viewer', variables: {}, as })
+  const request = { document: 'Viewer', variables: {}, as }
+  const { viewer } = await client.read<{ viewer: { user: Profile | null } }>(request)
   return viewer.user
 }
 

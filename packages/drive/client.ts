@@ -1,11 +1,12 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestByHttp } from 'node:http'
-import { Agent as HttpsAgent, request as requestByHttps } from 'node:https'
-import { text as readText } from 'node:stream/consumers'
-import type { DocumentName, Documents } from './documents.ts'
+import { join } from 'node:path'
+import { Agent, request as requestByHttp } from 'undici'
+import { type CollectedDocument, collectDocuments } from '../../src/graphql/collect-documents.ts'
+import { root } from '../../src/lib/root.ts'
 
 /** A request for a document of `schema/operations`. */
 export interface ApiRequest {
-  readonly document: DocumentName
+  /** The name of an operation. */
+  readonly document: string
   readonly variables: Readonly<Record<string, unknown>>
   /** The number of the acting user. */
   readonly as: number
@@ -33,15 +34,6 @@ export const isAnswered = ({ code }: Answer<unknown>): boolean =>
 /** Sends a request. Never rejects. */
 export type Ask = <Data>(request: ApiRequest) => Promise<Answer<Data>>
 
-/** What a client needs. */
-export interface ClientParts {
-  /** The addresses of the processes, which get requests in turn. */
-  readonly urls: readonly URL[]
-  readonly documents: Documents
-  /** The value of the header Authorization of a user by number. */
-  readonly authorizationOf: (user: number) => Promise<string>
-}
-
 /** How long a request may take, in milliseconds: longer than a server lets it take by default. */
 export const requestMsMax = 15_000
 /** The most characters of a query by GET. A longer one goes by POST. */
@@ -53,15 +45,29 @@ const getLengthMax = 6_000
  * no compression, follows no redirect and repeats nothing.
  */
 export class ApiClient implements Disposable {
-  private readonly agents = {
-    'http:': new HttpAgent({ keepAlive: true, scheduling: 'fifo' }),
-    'https:': new HttpsAgent({ keepAlive: true, scheduling: 'fifo' }),
-  }
-  private readonly open = new Set<() => void>()
+  private readonly agent = new Agent()
   private turn = 0
   private isClosed = false
 
-  constructor(private readonly parts: ClientParts) {}
+  private constructor(
+    private readonly urls: readonly URL[],
+    private readonly authorizationOf: (user: number) => Promise<string>,
+    private readonly documents: ReadonlyMap<string, CollectedDocument>,
+  ) {}
+
+  /**
+   * Reads the documents of `schema/operations`. A server that trusts them executes them.
+   * @param urls the addresses of the processes, which get requests in turn.
+   * @param authorizationOf the value of the header Authorization of a user by number.
+   */
+  static async open(
+    urls: readonly URL[],
+    authorizationOf: (user: number) => Promise<string>,
+  ): Promise<ApiClient> {
+    const documents = await collectDocuments(join(root, 'schema/operations'))
+    const byName = new Map(documents.map((document) => [document.name, document]))
+    return new ApiClient(urls, authorizationOf, byName)
+  }
 
   /** Sends a request to the next process. An answer that the document is not there is followed by its text. */
   readonly ask: Ask = async <Data>(request: ApiRequest): Promise<Answer<Data>> => {
@@ -74,96 +80,67 @@ export class ApiClient implements Disposable {
 
   /** Sends a document of any text by POST, anonymously, to the next process. */
   askPlainly<Data>(query: string): Promise<Answer<Data>> {
-    const body = JSON.stringify({ query })
-    return this.exchange(this.nextUrl(), 'POST', { 'content-type': 'application/json' }, body)
+    return this.exchange(this.nextUrl(), {}, { query })
   }
 
   /** Closes all connections. Open requests end with `CLOSED`. */
   [Symbol.dispose](): void {
     this.isClosed = true
-    for (const abort of this.open) abort()
-    for (const agent of Object.values(this.agents)) agent.destroy()
+    void this.agent.destroy()
   }
 
   private nextUrl(): URL {
-    const { urls } = this.parts
-    return urls[this.turn++ % urls.length] as URL
+    return this.urls[this.turn++ % this.urls.length] as URL
   }
 
-  private async send<Data>(
-    url: URL,
-    request: ApiRequest,
-    withText: boolean,
-  ): Promise<Answer<Data>> {
+  private async send<Data>(url: URL, request: ApiRequest, withText: boolean) {
     const { document, variables, as, etag } = request
-    const { id, type, body: query } = this.parts.documents[document]
+    const collected = this.documents.get(document)
+    if (!collected) throw new Error(`schema/operations has no operation ${document}`)
+    const { id, type, body: query } = collected
     const extensions = { persistedQuery: { version: 1, sha256Hash: id } }
     const headers = {
-      authorization: await this.parts.authorizationOf(as),
-      ...(etag ? { 'if-none-match': etag } : {}),
+      authorization: await this.authorizationOf(as),
+      ...(etag && { 'if-none-match': etag }),
     }
     if (type === 'query' && !withText) {
-      const parameters = new URLSearchParams({
+      const target = new URL(url)
+      target.search = new URLSearchParams({
         operationName: document,
         variables: JSON.stringify(variables),
         extensions: JSON.stringify(extensions),
-      })
-      const target = new URL(url)
-      target.search = parameters.toString()
-      if (target.search.length <= getLengthMax) return this.exchange(target, 'GET', headers)
+      }).toString()
+      if (target.search.length <= getLengthMax) return this.exchange<Data>(target, headers)
     }
     const members = { operationName: document, variables, extensions, ...(withText && { query }) }
-    const posted = { ...headers, 'content-type': 'application/json' }
-    return this.exchange(url, 'POST', posted, JSON.stringify(members))
+    return this.exchange<Data>(url, headers, members)
   }
 
+  /** Sends a GET, or a POST of a body. */
   private async exchange<Data>(
     url: URL,
-    method: 'GET' | 'POST',
     headers: Readonly<Record<string, string>>,
-    body?: string,
+    body?: object,
   ): Promise<Answer<Data>> {
-    if (this.isClosed) return { code: 'CLOSED' }
-    const aborting = new AbortController()
-    const abort = () => aborting.abort()
-    this.open.add(abort)
-    let isLate = false
-    const timer = setTimeout(() => {
-      isLate = true
-      abort()
-    }, requestMsMax)
     try {
-      const options = { method, headers, signal: aborting.signal }
-      const response = await this.receive(url, options, body)
-      return readAnswer<Data>(response, await readText(response))
+      const response = await requestByHttp(url, {
+        dispatcher: this.agent,
+        signal: AbortSignal.timeout(requestMsMax),
+        ...(body
+          ? {
+              method: 'POST',
+              headers: { ...headers, 'content-type': 'application/json' },
+              body: JSON.stringify(body),
+            }
+          : { headers }),
+      })
+      return readAnswer(response.statusCode, response.headers, await response.body.text())
     } catch (error) {
-      const code = this.isClosed ? 'CLOSED' : isLate ? 'TIMEOUT' : 'CONNECTION'
-      return { code, message: `${(error as Error).message}` }
-    } finally {
-      clearTimeout(timer)
-      this.open.delete(abort)
+      const { name, message } = error as Error
+      const code = this.isClosed ? 'CLOSED' : name === 'TimeoutError' ? 'TIMEOUT' : 'CONNECTION'
+      return { code, message }
     }
   }
-
-  private receive(url: URL, options: RequestOptions, body = ''): Promise<IncomingMessage> {
-    const isSecure = url.protocol === 'https:'
-    const agent = this.agents[isSecure ? 'https:' : 'http:']
-    const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const headers = { ...options.headers, ...length }
-    return new Promise((resolve, reject) => {
-      const send = isSecure ? requestByHttps : requestByHttp
-      const sent = send(url, { ...options, headers, agent }, resolve)
-      sent.on('error', reject)
-      sent.end(body)
-    })
-  }
-}
-
-/** What Node.js sends beside the body. */
-interface RequestOptions {
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly signal: AbortSignal
 }
 
 interface Body<Data> {
@@ -174,23 +151,21 @@ interface Body<Data> {
   }[]
 }
 
-function readAnswer<Data>(response: IncomingMessage, text: string): Answer<Data> {
-  const { statusCode = 0, headers } = response
-  const retryAfter = Number(headers['retry-after'])
-  const after = retryAfter > 0 ? { retryAfterSeconds: retryAfter } : {}
-  const etag = headers.etag
-  if (statusCode === 304) return { code: 'NOT_MODIFIED', etag }
-  const { data, errors = [] } = parseBody<Data>(text)
-  const [error] = errors
-  if (error) {
-    return {
-      code: error.extensions?.code ?? `HTTP_${statusCode}`,
-      message: error.message,
-      ...after,
-    }
+function readAnswer<Data>(
+  status: number,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  text: string,
+): Answer<Data> {
+  const etag = headers.etag?.toString()
+  if (status === 304) return { code: 'NOT_MODIFIED', etag }
+  const { data, errors: [error] = [] } = parseBody<Data>(text)
+  if (status === 200 && data && !error) return { code: 'OK', data, etag }
+  const retryAfterSeconds = Number(headers['retry-after'])
+  return {
+    code: error?.extensions?.code ?? `HTTP_${status}`,
+    ...(error && { message: error.message }),
+    ...(retryAfterSeconds > 0 && { retryAfterSeconds }),
   }
-  if (statusCode !== 200 || !data) return { code: `HTTP_${statusCode}`, ...after }
-  return { code: 'OK', data, etag }
 }
 
 function parseBody<Data>(text: string): Body<Data> {

@@ -1,25 +1,20 @@
 import type { UserId } from '../../src/lib/ids.ts'
 import { type Deletion, deleteAccounts, type PartProgress, prepareAccounts } from './accounts.ts'
 import { ApiClient } from './client.ts'
-import { loadDocuments } from './documents.ts'
 import { Journal } from './journal.ts'
 import { runLoad } from './load.ts'
 import type { World } from './operations.ts'
 import { forEach, PatientClient, RequestFailure } from './patient.ts'
 import { numberedHandle, People } from './people.ts'
-import { plannedArrivals, planSteps } from './plan.ts'
+import { type DriveSettings, plannedArrivals, planSteps } from './plan.ts'
 import { Poller, Pollers } from './poller.ts'
-import { type DriveResult, type ShownSettings, summarizeLoad } from './result.ts'
+import { type DriveResult, summarizeLoad } from './result.ts'
 import { verifyRun } from './verification.ts'
-
-/** The accounts of a run: numbered ones, which it creates, or given ones, which exist. */
-export type Accounts =
-  | { readonly prefix: string; readonly count: number }
-  | { readonly handles: readonly UserId[] }
 
 /** What a run and its clean-up need. */
 export interface DriveParts {
   readonly urls: readonly URL[]
+  readonly prefix: string
   /** Whether the deployment may be one of production. */
   readonly mayWriteToProduction: boolean
   /** The value of the header Authorization of a user. */
@@ -32,28 +27,25 @@ export interface DriveParts {
   readonly signal: AbortSignal
 }
 
-/** The most users whose polls are simulated. */
-const pollersMax = 500
-/** The stream of random numbers that selects them. */
-const pollerStream = 103
+/** The most requests of the load that are open at once. */
+const outstandingMax = 1_000
+/** How long deliveries may take before feeds are compared, in seconds. */
+const settleSeconds = 60
+/** The most users whose polls are simulated, and the stream of random numbers that selects them. */
+const [pollersMax, pollerStream] = [500, 103]
 
 /**
  * Opens a client of a deployment that a run may use. Tokens are signed once for each user.
  * @throws {Error} if a process does not answer or refuses the tokens, or if it is one of production and the operator has
  *   not agreed to writes.
  */
-export async function openClient(
-  parts: DriveParts,
-  handleOf: (user: number) => UserId,
-): Promise<ApiClient> {
-  const documents = await loadDocuments()
+export async function openClient(parts: DriveParts): Promise<ApiClient> {
   const signed = new Map<number, Promise<string>>()
-  const authorizationOf = (user: number) => {
-    const known = signed.get(user) ?? parts.authorize(handleOf(user))
-    signed.set(user, known)
-    return known
-  }
-  const client = new ApiClient({ urls: parts.urls, documents, authorizationOf })
+  const client = await ApiClient.open(parts.urls, (user) => {
+    const token = signed.get(user) ?? parts.authorize(numberedHandle(parts.prefix, user))
+    signed.set(user, token)
+    return token
+  })
   try {
     await checkDeployment(client, parts)
     await checkTokens(patientOf(client, parts))
@@ -79,13 +71,16 @@ async function checkDeployment(client: ApiClient, parts: DriveParts): Promise<vo
   }
 }
 
-/** The handle of an account by number. */
-export const handlesOf =
-  (accounts: Accounts) =>
-  (user: number): UserId =>
-    'handles' in accounts
-      ? (accounts.handles[user] as UserId)
-      : numberedHandle(accounts.prefix, user)
+async function checkTokens(client: PatientClient): Promise<void> {
+  try {
+    await client.request({ document: 'Viewer', variables: {}, as: 0 })
+  } catch (error) {
+    if (!(error instanceof RequestFailure) || error.code !== 'UNAUTHENTICATED') throw error
+    throw new Error(
+      'The deployment refuses the tokens of the run. Set AUTH_JWT_SECRET, AUTH_ISSUER and AUTH_AUDIENCE as it does',
+    )
+  }
+}
 
 /**
  * Prepares the accounts, runs the load, and verifies a sample. A signal ends it early: what was measured until then is
@@ -94,37 +89,30 @@ export const handlesOf =
  */
 export async function runDrive(
   client: ApiClient,
-  accounts: Accounts,
-  settings: ShownSettings,
+  settings: DriveSettings,
   parts: DriveParts,
 ): Promise<DriveResult> {
+  const { seed, mix, arrivals: spacing, rate, step, warmup, untilP99 } = settings
+  const { onProgress, signal } = parts
   const startedAt = new Date().toISOString()
-  const { seed } = settings
-  const world = createWorld(accounts, settings)
+  const world = createWorld(settings)
   const patient = patientOf(client, parts)
-  const isCreating = 'prefix' in accounts
-  const { followsPerUser: follows, postsPerUser: posts } = settings
-  await prepareAccounts(world, patient, { isCreating, follows, posts }, parts.onProgress)
-  await loadFirstPages(world, patient, parts.onProgress)
-  const steps = planSteps(settings.rates, settings.stepSeconds, settings.warmUpSeconds)
+  await prepareAccounts(world, patient, settings, onProgress)
+  await loadFirstPages(world, patient, onProgress)
+  const steps = planSteps(rate, step, warmup)
   const total = plannedArrivals(steps)
-  const { spacing, mix, outstandingMax, untilP99Ms } = settings
   const outcome = await runLoad({
     plan: { steps, spacing, mix, users: world.people.count, seed },
-    world,
-    ask: client.ask,
-    ...{ outstandingMax, untilP99Ms },
-    onProgress: (arrivals) => parts.onProgress('requests', arrivals, Math.max(total, arrivals)),
-    signal: parts.signal,
+    ...{ world, ask: client.ask, outstandingMax, untilP99Ms: untilP99, signal },
+    onProgress: (arrivals) => onProgress('requests', arrivals, Math.max(total, arrivals)),
   })
-  const verified = await verifyUnlessInterrupted(world, patient, settings, parts)
   return {
     settings,
     versions: { feedline: parts.version, node: process.version },
     startedAt,
     ...summarizeLoad(outcome),
     acknowledged: world.journal.acknowledged,
-    ...verified,
+    ...(await verifyUnlessInterrupted(world, patient, settings, parts)),
   }
 }
 
@@ -142,27 +130,12 @@ export function runClean(
 const patientOf = (client: ApiClient, { urls, log, signal }: DriveParts): PatientClient =>
   new PatientClient(client.ask, urls.length, log, signal)
 
-function createWorld(accounts: Accounts, { seed, mix }: ShownSettings): World {
-  const handles =
-    'handles' in accounts
-      ? accounts.handles
-      : Array.from({ length: accounts.count }, (_, user) => handlesOf(accounts)(user))
+function createWorld({ prefix, users, seed, mix }: DriveSettings): World {
+  const handles = Array.from({ length: users }, (_, user) => numberedHandle(prefix, user))
   const people = new People(handles, seed)
   const polling = mix.poll > 0 ? people.sampleUsers(pollersMax, pollerStream) : []
   const pollers = new Pollers(polling.map((user) => new Poller(user)))
-  const runId = `${seed}-${Date.now().toString(36)}`
-  return { people, journal: new Journal(), pollers, runId }
-}
-
-async function checkTokens(client: PatientClient): Promise<void> {
-  try {
-    await client.request({ document: 'Viewer', variables: {}, as: 0 })
-  } catch (error) {
-    if (!(error instanceof RequestFailure) || error.code !== 'UNAUTHENTICATED') throw error
-    throw new Error(
-      'The deployment refuses the tokens of the run. Set AUTH_JWT_SECRET, AUTH_ISSUER and AUTH_AUDIENCE as it does',
-    )
-  }
+  return { people, journal: new Journal(), pollers, runId: `${seed}-${Date.now().toString(36)}` }
 }
 
 /** The pollers load their first pages, whose posts are remembered for likes. */
@@ -182,13 +155,13 @@ async function loadFirstPages(
 async function verifyUnlessInterrupted(
   world: World,
   client: PatientClient,
-  { sample, settleSeconds }: ShownSettings,
+  { sample }: DriveSettings,
   { urls, signal, onProgress }: DriveParts,
 ): Promise<Pick<DriveResult, 'verification' | 'unverified'>> {
-  const compared = (done: number, total: number) => onProgress('verification', done, total)
   try {
     signal.throwIfAborted()
     const asked = { world, client, processes: urls.length, sample, settleSeconds }
+    const compared = (done: number, total: number) => onProgress('verification', done, total)
     return { verification: await verifyRun({ ...asked, onProgress: compared }) }
   } catch (error) {
     if (signal.aborted) return { unverified: 'the run was interrupted' }

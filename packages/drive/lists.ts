@@ -1,32 +1,24 @@
-import type { DocumentName } from './documents.ts'
+import { isTextOf, type Page, type World } from './operations.ts'
 import { type PatientClient, RequestFailure } from './patient.ts'
 
-/** A page of a list by cursor. */
-interface Page<Item> {
-  readonly edges: readonly Item[]
+/** An item of a list, with what identifies it. */
+export interface Listed {
+  readonly id: string
+  readonly handle?: string
+  readonly text?: string
+}
+
+interface ListPage extends Page {
+  readonly edges: readonly { readonly node: Listed | null }[]
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
   readonly servedBy?: string
 }
 
-/** An item with what identifies it. */
-interface Node {
-  readonly node: {
-    readonly id: string
-    readonly handle?: string
-    readonly text?: string
-  } | null
-}
-
-/** An item of a list. */
-export type Listed = NonNullable<Node['node']>
-
-/** A whole list, or its first items. */
-export interface WalkedList {
-  readonly items: readonly Listed[]
-  /** The list goes on beyond the most items of a walk. */
-  readonly isCut: boolean
-  /** The pages with items: how many items each has, and for a timeline the strategy that served it. */
-  readonly pages: readonly { readonly items: number; readonly servedBy: string | undefined }[]
+/** A timeline by cursor, as far as it was read. */
+export interface WalkedTimeline {
+  readonly ids: readonly string[]
+  /** The pages with posts: how many posts each has, and the strategy that served it. */
+  readonly pages: readonly { readonly posts: number; readonly servedBy: string | undefined }[]
 }
 
 /** The begin of a timeline. */
@@ -37,72 +29,112 @@ export interface TimelineHead {
   readonly isEmpty: boolean
 }
 
-/** The items of a page and of a walk. A longer list is compared as far as this. */
-const [pageSize, walkMax] = [50, 20_000]
-/** The items of a page of a timeline, as apps read it. A short cache serves no longer pages. */
-const timelinePageSize = 20
+/** A list of a user, and what was acknowledged to the user. */
+export interface OwnList {
+  readonly name: 'posts' | 'follows' | 'likes'
+  /** The field of `User`. */
+  readonly field: 'posts' | 'following' | 'likedPosts'
+  readonly document: string
+  readonly required: readonly string[]
+  readonly idOf: (item: Listed) => string
+}
+
+/** The items of a page of an own list, and of a timeline, as apps read it. A short cache serves no longer pages. */
+const [pageSize, timelinePageSize] = [50, 20]
+/** The most posts of a timeline that are read. */
+const timelineMax = 20_000
+
+/** Reads the begin of a reader's timeline under a strategy. */
+export async function readHead(
+  client: PatientClient,
+  reader: number,
+  strategy: string,
+): Promise<TimelineHead> {
+  const { timeline } = await client.read<{ timeline: ListPage & TimelineHead }>({
+    ...{ document: 'Timeline', variables: { first: 1, strategy }, as: reader },
+  })
+  const { pending, servedBy, edges } = timeline
+  return { pending, servedBy, isEmpty: edges.length === 0 }
+}
+
+/** Reads a reader's timeline under a strategy to its end, or to its 20,000th post. */
+export async function readTimeline(
+  client: PatientClient,
+  reader: number,
+  strategy: string,
+): Promise<WalkedTimeline> {
+  const ids: string[] = []
+  const pages: WalkedTimeline['pages'][number][] = []
+  const variables = { strategy, first: timelinePageSize }
+  const pageOf = ({ timeline }: Answered) => timeline
+  for await (const { items, servedBy } of walk(client, 'Timeline', variables, reader, pageOf)) {
+    ids.push(...items.map(({ id }) => id))
+    if (items.length > 0) pages.push({ posts: items.length, servedBy })
+    if (ids.length >= timelineMax) break
+  }
+  return { ids, pages }
+}
+
+/** The lists of a user to whom something was acknowledged. */
+export function ownListsOf({ people, journal }: World, user: number): OwnList[] {
+  const idOf = ({ id }: Listed) => id
+  const all: readonly OwnList[] = [
+    {
+      ...{ name: 'posts', field: 'posts', document: 'UserPosts', idOf },
+      required: journal.posts.get(user) ?? [],
+    },
+    {
+      ...{ name: 'follows', field: 'following', document: 'Following' },
+      required: [...(journal.follows.get(user) ?? [])].map((each) => people.handleOf(each)),
+      idOf: ({ handle = '' }) => handle,
+    },
+    {
+      ...{ name: 'likes', field: 'likedPosts', document: 'LikedPosts', idOf },
+      required: [...(journal.likes.get(user) ?? [])],
+    },
+  ]
+  return all.filter(({ required }) => required.length > 0)
+}
 
 /**
- * Reads lists of users by cursor, to their ends.
+ * Reads a list of a user to its end.
+ * @returns the ids of its items, and the texts of the run's posts: a post that was created twice has two ids and one text.
  * @throws {RequestFailure} `NOT_FOUND` for a user who has no account any more.
  */
-export class ListReader {
-  constructor(private readonly client: PatientClient) {}
-
-  /** A reader's timeline under a strategy. */
-  readTimeline(reader: number, strategy: string): Promise<WalkedList> {
-    const variables = { strategy, first: timelinePageSize }
-    return this.walk('Timeline', reader, variables, ({ timeline }) => timeline)
-  }
-
-  async readHead(reader: number, strategy: string): Promise<TimelineHead> {
-    const { timeline } = await this.client.read<{
-      timeline: Page<Node> & Omit<TimelineHead, 'isEmpty'>
-    }>({ document: 'Timeline', variables: { first: 1, strategy }, as: reader })
-    const { pending, servedBy, edges } = timeline
-    return { pending, servedBy, isEmpty: edges.length === 0 }
-  }
-
-  readPosts(user: number, handle: string): Promise<WalkedList> {
-    return this.walk('UserPosts', user, { handle }, ({ user }) => user?.posts)
-  }
-
-  readFollowing(user: number, handle: string): Promise<WalkedList> {
-    return this.walk('Following', user, { handle }, ({ user }) => user?.following)
-  }
-
-  readLikedPosts(user: number, handle: string): Promise<WalkedList> {
-    return this.walk('LikedPosts', user, { handle }, ({ user }) => user?.likedPosts)
-  }
-
-  private async walk(
-    document: DocumentName,
-    as: number,
-    fixed: object,
-    pageOf: (data: Answered) => Page<Node> | undefined,
-  ): Promise<WalkedList> {
-    const items: Listed[] = []
-    const pages: WalkedList['pages'][number][] = []
-    let after: string | null = null
-    do {
-      const variables = { first: pageSize, ...fixed, after }
-      const data: Answered = await this.client.read({ document, variables, as })
-      const page = pageOf(data)
-      if (!page) throw new RequestFailure({ document, variables, as }, 'NOT_FOUND', 'no such user')
-      const found = page.edges.flatMap(({ node }) => (node ? [node] : []))
-      items.push(...found)
-      if (found.length > 0) pages.push({ items: found.length, servedBy: page.servedBy })
-      after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
-    } while (after !== null && items.length < walkMax)
-    return { items, isCut: after !== null, pages }
-  }
+export async function readOwnList(
+  { people, runId }: World,
+  client: PatientClient,
+  { field, document, idOf }: OwnList,
+  user: number,
+): Promise<{ ids: string[]; texts: string[] }> {
+  const variables = { handle: people.handleOf(user), first: pageSize }
+  const pageOf = ({ user: owner }: Answered) => owner?.[field]
+  const items: Listed[] = []
+  for await (const page of walk(client, document, variables, user, pageOf)) items.push(...page.items)
+  const texts = items.flatMap(({ text = '' }) => (isTextOf(runId, text) ? [text] : []))
+  return { ids: items.map(idOf), texts }
 }
 
 interface Answered {
-  readonly timeline: Page<Node>
-  readonly user: {
-    readonly posts: Page<Node>
-    readonly following: Page<Node>
-    readonly likedPosts: Page<Node>
-  } | null
+  readonly timeline: ListPage
+  readonly user: Readonly<Record<OwnList['field'], ListPage>> | null
+}
+
+async function* walk(
+  client: PatientClient,
+  document: string,
+  fixed: object,
+  as: number,
+  pageOf: (data: Answered) => ListPage | undefined,
+) {
+  let after: string | null = null
+  do {
+    const variables = { ...fixed, after }
+    const data: Answered = await client.read({ document, variables, as })
+    const page = pageOf(data)
+    if (!page) throw new RequestFailure({ document, variables, as }, 'NOT_FOUND', 'no such user')
+    const items = page.edges.flatMap(({ node }) => (node ? [node] : []))
+    yield { items, servedBy: page.servedBy }
+    after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
+  } while (after !== null)
 }

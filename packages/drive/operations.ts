@@ -1,4 +1,4 @@
-import type { Ask } from './client.ts'
+import type { Answer, Ask } from './client.ts'
 import type { Journal } from './journal.ts'
 import type { People } from './people.ts'
 import type { OperationName } from './plan.ts'
@@ -28,82 +28,82 @@ export interface Turn {
   readonly askMore: Ask
 }
 
-interface Operation {
-  /** What the report says about the operation. */
-  readonly description: string
-  /** Sends the request, and notes what its answer acknowledges. Sends none if there is nothing to act on. */
-  readonly perform: (turn: Turn) => Promise<unknown>
-}
-
 /** The name of requests that follow from the answer of a poll. */
 export const followUpName = 'newPosts'
 
 /** The posts of a page, and how many of them are remembered for likes. */
 const [pageSize, seenMax] = [20, 3]
 
-interface HomePage {
-  readonly timeline: {
-    readonly edges: readonly { readonly node: { readonly id: string } | null }[]
-  }
+/** A page of posts. */
+export interface Page {
+  readonly edges: readonly { readonly node: { readonly id: string } | null }[]
 }
 
-/** Every operation. A new one is a row here and a name in `plan.ts`. */
-export const operations: Readonly<Record<OperationName, Operation>> = {
-  home: {
-    description: 'the first 20 posts of the home timeline, with counts and flags (HomeTimeline)',
-    perform: async ({ ask, user, world }) => {
-      const variables = { first: pageSize }
-      const { data } = await ask<HomePage>({ document: 'HomeTimeline', variables, as: user })
-      const edges = data?.timeline.edges.slice(0, seenMax) ?? []
-      world.journal.see(edges.flatMap(({ node }) => (node ? [node.id] : [])))
-    },
+export const idsOf = ({ edges }: Page): string[] =>
+  edges.flatMap(({ node }) => (node ? [node.id] : []))
+
+/**
+ * Sends the request of each operation, and notes what its answer acknowledges. Sends none if there is nothing to act on.
+ * A new operation is a row here and a name in `plan.ts`.
+ */
+export const operations: Readonly<Record<OperationName, (turn: Turn) => Promise<unknown>>> = {
+  home: async ({ ask, user, world }) => {
+    const variables = { first: pageSize }
+    const { data } = await ask<{ timeline: Page }>({
+      document: 'HomeTimeline',
+      variables,
+      as: user,
+    })
+    if (data) world.journal.see(idsOf(data.timeline).slice(0, seenMax))
   },
-  profile: {
-    description: 'the profile of a user, popular ones most, with 20 posts (ProfilePage)',
-    perform: ({ ask, user, random, world: { people } }) => {
-      const variables = { handle: people.handleOf(people.drawPopular(random())), first: pageSize }
-      return ask({ document: 'ProfilePage', variables, as: user })
-    },
+  profile: ({ ask, user, random, world: { people } }) => {
+    const variables = { handle: people.handleOf(people.drawPopular(random())), first: pageSize }
+    return ask({ document: 'ProfilePage', variables, as: user })
   },
-  compose: {
-    description: 'a new post (CreatePost)',
-    perform: async ({ ask, user, index, world: { runId, journal } }) => {
-      const { data } = await ask<{ createPost: { post: { id: string } } }>({
-        document: 'CreatePost',
-        variables: { input: { text: postText(runId, String(index)) } },
-        as: user,
-      })
-      if (data) journal.addPost(user, data.createPost.post.id)
-    },
+  compose: async ({ ask, user, index, world: { runId, journal } }) => {
+    const { data } = await ask<CreatedPost>(newPost(runId, String(index), user))
+    if (data) journal.addPost(user, data.createPost.post.id)
   },
-  follow: {
-    description: 'a follow of a user, of popular ones most (FollowUser)',
-    perform: async ({ ask, user, random, world: { people, journal } }) => {
-      const followee = people.drawOther(user, random())
-      const input = { user: { handle: people.handleOf(followee) } }
-      const { data } = await ask({ document: 'FollowUser', variables: { input }, as: user })
-      if (data) journal.addFollow(user, followee)
-    },
+  follow: async (turn) => {
+    const { user, random, world } = turn
+    const followee = world.people.drawOther(user, random())
+    const target = { user: { handle: world.people.handleOf(followee) } }
+    const { data } = await mutate(turn, 'FollowUser', target)
+    if (data) world.journal.addFollow(user, followee)
   },
-  like: {
-    description: 'a like of a post that was seen, of the newest ones most (LikePost)',
-    perform: async ({ ask, user, random, world: { journal } }) => {
-      const postId = journal.drawPost(random())
-      if (postId === undefined) return
-      const { data } = await ask({
-        document: 'LikePost',
-        variables: { input: { postId } },
-        as: user,
-      })
-      if (data) journal.addLike(user, postId)
-    },
+  like: async (turn) => {
+    const { user, random, world } = turn
+    const postId = world.journal.drawPost(random())
+    if (postId === undefined) return
+    const { data } = await mutate(turn, 'LikePost', { postId })
+    if (data) world.journal.addLike(user, postId)
   },
-  poll: {
-    description: 'the question for news with If-None-Match (TimelineNews)',
-    perform: ({ ask, askMore, world }) =>
-      world.pollers.withNext((poller) => poller.poll(ask, askMore)),
-  },
+  poll: ({ ask, askMore, world }) =>
+    world.pollers.withNext((poller) => poller.poll(ask, askMore)),
 }
+
+/** Sends a mutation as documented clients do, with a `clientMutationId`. */
+const mutate = (
+  { ask, user, index, world }: Turn,
+  document: string,
+  target: object,
+): Promise<Answer<object>> => {
+  const input = { ...target, clientMutationId: `drive-${world.runId}-${index}` }
+  return ask({ document, variables: { input }, as: user })
+}
+
+export interface CreatedPost {
+  readonly createPost: { readonly post: { readonly id: string } }
+}
+
+/** The request for a post of the run, different for each `name`. A repeat creates no second one. */
+export const newPost = (runId: string, name: string, as: number) => ({
+  document: 'CreatePost',
+  variables: {
+    input: { text: postText(runId, name), clientMutationId: `drive-${runId}-${name}` },
+  },
+  as,
+})
 
 /** The begin of each text of a run. */
 const marker = (runId: string) => `Run ${runId}, post `

@@ -3,6 +3,8 @@ import { type Answer, type ApiRequest, type Ask, isAnswered } from './client.ts'
 
 /** The codes of answers after which a request may be sent again: nothing of it was taken, or it can be repeated. */
 const passing: ReadonlySet<string> = new Set([
+  // The deleted account of an earlier run may still be being removed.
+  'CONFLICT',
   'RATE_LIMITED',
   'UNAVAILABLE',
   'CONNECTION',

@@ -1,3 +1,5 @@
+import { randomAt } from '../../src/imports/random.ts'
+
 /** What a simulated user does. `operations.ts` says how. */
 export const operationNames = ['home', 'profile', 'compose', 'follow', 'like', 'poll'] as const
 export type OperationName = (typeof operationNames)[number]
@@ -11,6 +13,27 @@ export const defaultMix: Mix = { home: 60, profile: 15, compose: 5, follow: 2, l
 /** How arrivals are spaced: by exponential gaps, as independent users arrive, or by equal ones. */
 export const spacings = ['poisson', 'constant'] as const
 export type Spacing = (typeof spacings)[number]
+
+/** What a run does, by the names of the options. */
+export interface DriveSettings {
+  /** The addresses of the processes, which get requests in turn. */
+  readonly url: readonly URL[]
+  readonly users: number
+  readonly prefix: string
+  readonly follows: number
+  readonly posts: number
+  /** Arrivals per second of each step. */
+  readonly rate: readonly number[]
+  /** The seconds of a step, and of the warm-up. */
+  readonly step: number
+  readonly warmup: number
+  readonly mix: Mix
+  readonly arrivals: Spacing
+  /** In milliseconds. */
+  readonly untilP99?: number
+  readonly sample: number
+  readonly seed: number
+}
 
 /** A time in which arrivals have one rate. */
 export interface Step {
@@ -50,29 +73,22 @@ export function parseRates(text: string): number[] {
  * @throws {RangeError} that says what is wrong.
  */
 export function parseMix(text: string): Mix {
-  const mix = Object.fromEntries(operationNames.map((name) => [name, 0])) as Record<
-    OperationName,
-    number
-  >
-  const named = new Set<string>()
+  const weights = new Map<string, number>()
   for (const part of text.split(',')) {
     const [, name = '', weight = ''] = /^([a-z]+)=(\d{1,4})$/.exec(part.trim()) ?? []
-    if (!isOperation(name) || Number(weight) > weightMax || named.has(name)) {
+    const isName = (operationNames as readonly string[]).includes(name)
+    if (!isName || Number(weight) > weightMax || weights.has(name)) {
       throw new RangeError(
         `must be weights from 0 to ${weightMax} of ${operationNames.join(', ')}, each once, such as home=60,poll=30`,
       )
     }
-    named.add(name)
-    mix[name] = Number(weight)
+    weights.set(name, Number(weight))
   }
-  if (operationNames.every((name) => mix[name] === 0)) {
+  if ([...weights.values()].every((weight) => weight === 0)) {
     throw new RangeError('must have a weight above 0')
   }
-  return mix
+  return Object.fromEntries(operationNames.map((name) => [name, weights.get(name) ?? 0])) as Mix
 }
-
-const isOperation = (name: string): name is OperationName =>
-  (operationNames as readonly string[]).includes(name)
 
 /** Plans the steps: the warm-up at the first rate, if it has a length, then each rate. */
 export function planSteps(
@@ -90,3 +106,68 @@ export function planSteps(
 /** The number of arrivals that the steps plan. */
 export const plannedArrivals = (steps: readonly Step[]): number =>
   Math.round(steps.reduce((sum, { perSecond, seconds }) => sum + perSecond * seconds, 0))
+
+/** A request that is due, whatever became of those before it. */
+export interface Arrival {
+  /** The number of the arrival in the run, from 0. Seeds the choices of its operation. */
+  readonly index: number
+  /** The number of its step. */
+  readonly step: number
+  /** When it is due, in milliseconds from the begin of the run. */
+  readonly dueMs: number
+  readonly operation: OperationName
+  /** The number of the acting user. */
+  readonly user: number
+}
+
+/** What decides the arrivals of a run. Equal plans have equal arrivals. */
+export interface ArrivalPlan {
+  readonly steps: readonly Step[]
+  readonly spacing: Spacing
+  readonly mix: Mix
+  readonly users: number
+  readonly seed: number
+}
+
+/** The streams of random numbers. Choices of operations use the streams from `choice` on. */
+const streams = { gap: 0, operation: 1, user: 2, choice: 3 } as const
+
+/** Lists the arrivals of a run in order of time. Memory does not grow with their number. */
+export function* scheduleArrivals(plan: ArrivalPlan): Generator<Arrival> {
+  const { steps, spacing, mix, users, seed } = plan
+  let index = 0
+  let beginMs = 0
+  for (const [step, { perSecond, seconds }] of steps.entries()) {
+    const endMs = beginMs + seconds * 1000
+    const gapMs = () => {
+      const factor = spacing === 'constant' ? 1 : -Math.log(1 - randomAt(seed, index, streams.gap))
+      return (factor * 1000) / perSecond
+    }
+    // The first of equal gaps begins the step.
+    let dueMs = beginMs + (spacing === 'constant' ? 0 : gapMs())
+    while (dueMs < endMs) {
+      const operation = drawOperation(mix, randomAt(seed, index, streams.operation))
+      const user = Math.floor(randomAt(seed, index, streams.user) * users)
+      yield { index, step, dueMs, operation, user }
+      index++
+      dueMs += gapMs()
+    }
+    beginMs = endMs
+  }
+}
+
+/** The random numbers of one arrival: the nth call returns the nth number, at least 0 and below 1. */
+export function choicesOf(seed: number, index: number): () => number {
+  let stream: number = streams.choice
+  return () => randomAt(seed, index, stream++)
+}
+
+function drawOperation(mix: Mix, random: number): OperationName {
+  const weighted = operationNames.filter((name) => mix[name] > 0)
+  let left = random * weighted.reduce((sum, name) => sum + mix[name], 0)
+  const drawn = weighted.find((name) => {
+    left -= mix[name]
+    return left < 0
+  })
+  return drawn ?? (weighted.at(-1) as OperationName)
+}

@@ -1,9 +1,9 @@
 import { type Answer, type Ask, isAnswered } from './client.ts'
+import { idsOf, type Page } from './operations.ts'
 
 interface PolledPage {
-  readonly timeline: {
+  readonly timeline: Page & {
     readonly pollCursor: string | null
-    readonly edges: readonly { readonly node: { readonly id: string } | null }[]
     readonly pageInfo: { readonly hasNextPage: boolean; readonly hasPreviousPage: boolean }
   }
 }
@@ -41,7 +41,7 @@ export class Poller {
       as: this.user,
     })
     if (!data?.timeline.pollCursor) return false
-    this.held = idsOf(data)
+    this.held = idsOf(data.timeline)
     this.oldest = data.timeline.pageInfo.hasNextPage ? this.held.at(-1) : undefined
     this.cursor = data.timeline.pollCursor
     return true
@@ -63,8 +63,10 @@ export class Poller {
     if (!answer.data) return 'unchanged'
     this.etag = answer.etag
     const { count, changed, pollCursor } = answer.data.timelineNews
-    if (changed) return (await this.load(askPage)) ? 'changed' : 'failed'
-    if (count > 0) return (await this.addNew(askPage, pollCursor)) ? 'changed' : 'failed'
+    if (changed || count > 0) {
+      const isRead = changed ? this.load(askPage) : this.addNew(askPage, pollCursor)
+      return (await isRead) ? 'changed' : 'failed'
+    }
     this.cursor = pollCursor
     return 'unchanged'
   }
@@ -79,7 +81,7 @@ export class Poller {
         as: this.user,
       })
       if (!data?.timeline.pollCursor) return false
-      fresh = [...idsOf(data), ...fresh]
+      fresh = [...idsOf(data.timeline), ...fresh]
       cursor = data.timeline.pollCursor
       isMore = data.timeline.pageInfo.hasPreviousPage
     }
@@ -89,9 +91,6 @@ export class Poller {
     return true
   }
 }
-
-const idsOf = ({ timeline }: PolledPage): string[] =>
-  timeline.edges.flatMap(({ node }) => (node ? [node.id] : []))
 
 /** The pollers of a run. The one that polled longest ago polls next. */
 export class Pollers {

@@ -1,48 +1,41 @@
 import { alignColumns } from '../../src/cli/table.ts'
-import type { Percentiles } from './latencies.ts'
 import type { DriveResult, RequestResult } from './result.ts'
-import type { VerificationResult } from './verification-result.ts'
+import type { VerificationResult } from './verification.ts'
 
 /** The text that `feedline drive` prints. */
 export function formatDrive(result: DriveResult): string {
   const { steps, operations, total, interrupted } = result
+  const head = ['rate/s', 'seconds', 'arrivals', 'answered/s', 'p50 ms', 'p99 ms', 'failed']
   return [
     ...alignColumns([
-      [
-        ...['rate/s', 'seconds', 'arrivals', 'answered/s', 'p50 ms', 'p99 ms', 'failed'],
-        ...['dropped', 'skipped'],
-      ],
+      [...head, 'dropped', 'skipped'],
       ...steps.map((step) => [
-        formatNumber(step.perSecond),
-        formatNumber(step.seconds),
+        ...[step.perSecond, step.seconds].map(formatNumber),
         String(step.arrivals),
         formatNumber(step.achievedPerSecond),
-        formatMs(step.latency?.p50Ms),
-        formatMs(step.latency?.p99Ms),
-        String(step.failed),
-        String(step.dropped),
-        String(step.skipped),
+        ...[step.latency?.p50Ms, step.latency?.p99Ms].map(formatMs),
+        ...[step.failed, step.dropped, step.skipped].map(String),
       ]),
     ]),
     '',
     ...alignColumns([
       ['operation', 'sent', 'ok', '304', 'p50 ms', 'p90', 'p99', 'p99.9', 'max', 'errors'],
-      ...Object.entries(operations).map(([name, found]) => operationRow(name, found)),
-      operationRow('all', total),
+      ...Object.entries({ ...operations, all: total }).map(operationRow),
     ]),
     '',
     ...boundLines(result),
-    generatorSentence(result),
+    ...generatorLines(result),
     ...(interrupted ? ['The run was interrupted.'] : []),
     ...verificationLines(result),
   ].join('\n')
 }
 
-function operationRow(name: string, { sent, ok, unchanged, latency, errors }: RequestResult) {
-  const keys: readonly (keyof Percentiles)[] = ['p50Ms', 'p90Ms', 'p99Ms', 'p999Ms', 'maxMs']
+function operationRow([name, request]: readonly [string, RequestResult]): string[] {
+  const { sent, ok, unchanged, latency, errors } = request
+  const { p50Ms, p90Ms, p99Ms, p999Ms, maxMs } = latency ?? {}
   return [
     ...[name, String(sent), String(ok), String(unchanged)],
-    ...keys.map((key) => formatMs(latency?.[key])),
+    ...[p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(formatMs),
     Object.entries(errors)
       .map(([code, count]) => `${code} ${count}`)
       .join(', '),
@@ -52,7 +45,7 @@ function operationRow(name: string, { sent, ok, unchanged, latency, errors }: Re
 /** Which rates kept the bound, if there is one. */
 function boundLines({ steps, interrupted, highestRateWithin, settings }: DriveResult): string[] {
   if (highestRateWithin === undefined) return []
-  const bound = `p99 up to ${settings.untilP99Ms} ms`
+  const bound = `p99 up to ${settings.untilP99} ms`
   const last = steps.at(-1)?.perSecond ?? 0
   return [
     highestRateWithin === 0
@@ -64,14 +57,15 @@ function boundLines({ steps, interrupted, highestRateWithin, settings }: DriveRe
   ]
 }
 
-function generatorSentence({ generator, limits }: DriveResult): string {
+function generatorLines({ generator, limits }: DriveResult): string[] {
   const { cpuShare, eventLoopDelayP99Ms, lateP99Ms } = generator
-  const measured =
+  return [
     `Load generator: ${(100 * cpuShare).toFixed(0)} % of a core, event loop ` +
-    `${eventLoopDelayP99Ms.toFixed(1)} ms late, requests ${lateP99Ms.toFixed(1)} ms late (p99).`
-  return limits.length === 0
-    ? measured
-    : `${measured}\nNOT VALID: the load generator was at its limit: ${limits.join('; ')}.`
+      `${eventLoopDelayP99Ms.toFixed(1)} ms late, requests ${lateP99Ms.toFixed(1)} ms late (p99).`,
+    ...(limits.length > 0
+      ? [`NOT VALID: the load generator was at its limit: ${limits.join('; ')}.`]
+      : []),
+  ]
 }
 
 function verificationLines({ verification, unverified }: DriveResult): string[] {
@@ -79,7 +73,7 @@ function verificationLines({ verification, unverified }: DriveResult): string[] 
   const { differences, sample, pollers, writers, unverifiedSample } = verification
   const { posts, follows, likes } = verification.acknowledged
   return [
-    `Verified: ${describeTimelines(verification)}, ${pollers} pollers, and the lists of ${writers} users ` +
+    `Verified: ${timelinesOf(verification)}, ${pollers} pollers, and the lists of ${writers} users ` +
       `with ${posts} acknowledged posts, ${follows} follows and ${likes} likes.`,
     ...verification.strategies
       .filter(({ pagesByFanoutOnRead }) => pagesByFanoutOnRead > 0)
@@ -87,8 +81,8 @@ function verificationLines({ verification, unverified }: DriveResult): string[] 
         ({ name, pages, pagesByFanoutOnRead }) =>
           `Not verified: ${pagesByFanoutOnRead} of ${pages} pages of ${name}, which FANOUT_ON_READ served.`,
       ),
-    ...sample.map(({ reader, list, kind, item }) =>
-      [`${kind}  ${list} of ${reader}`, ...(item === undefined ? [] : [item])].join(': '),
+    ...sample.map(
+      ({ reader, list, kind, item }) => `${kind}  ${list} of ${reader}${item ? `: ${item}` : ''}`,
     ),
     ...furtherOf(differences, sample),
     ...unverifiedSample.map(
@@ -103,11 +97,10 @@ const furtherOf = (count: number, { length }: readonly unknown[]): string[] =>
   count > length ? [`and ${count - length} more`] : []
 
 /** Says which timelines were compared. */
-function describeTimelines({ readers, strategies, cutLists }: VerificationResult): string {
+function timelinesOf({ readers, strategies }: VerificationResult): string {
   if (strategies.length === 0) return 'no strategy but FANOUT_ON_READ is maintained'
   const each = strategies.map(({ name, posts }) => `${name} with ${posts} posts`).join(', ')
-  const cut = cutLists > 0 ? ` (${cutLists} lists only as far as 20,000 items)` : ''
-  return `the timelines of ${readers} readers under ${each}${cut}`
+  return `the timelines of ${readers} readers under ${each}`
 }
 
 const formatMs = (ms: number | undefined): string => (ms === undefined ? '–' : ms.toFixed(1))

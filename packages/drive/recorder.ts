@@ -3,7 +3,6 @@ import type { GeneratorHealth } from './health.ts'
 import { Latencies } from './latencies.ts'
 import { followUpName } from './operations.ts'
 import type { OperationName, Step } from './plan.ts'
-import { type TimeSlot, TimeSlots } from './time-slots.ts'
 
 /** What is counted apart: each operation, and what follows from polls. */
 export type RequestName = OperationName | typeof followUpName
@@ -17,25 +16,22 @@ export class Tally {
   readonly errors = new Map<string, number>()
   readonly latencies = new Latencies()
 
-  add(other: Tally): void {
+  add(other: Tally): this {
     this.sent += other.sent
     this.ok += other.ok
     this.unchanged += other.unchanged
-    for (const [code, count] of other.errors) addCount(this.errors, code, count)
+    for (const [code, count] of other.errors) this.addError(code, count)
     this.latencies.add(other.latencies)
+    return this
+  }
+
+  addError(code: string, count = 1): void {
+    this.errors.set(code, (this.errors.get(code) ?? 0) + count)
   }
 
   get failed(): number {
     return [...this.errors.values()].reduce((sum, count) => sum + count, 0)
   }
-}
-
-/** A request that is not answered yet. */
-export interface Sent {
-  readonly step: StepRecord
-  readonly name: RequestName
-  /** When it was due, on the clock of `performance.now`. */
-  readonly dueMs: number
 }
 
 /** What was measured in one step. A request belongs to the step in which it was due. */
@@ -45,23 +41,25 @@ export class StepRecord {
   dropped = 0
   /** Arrivals that sent nothing, because there was no post to like, or each poller was polling. */
   skipped = 0
+  /** How long arrivals came. */
+  seconds: number
   /** How much the generator used in the step. */
-  health: StepHealth = { cpuShare: 0, eventLoopDelayP99Ms: 0 }
+  health: Pick<GeneratorHealth, 'cpuShare' | 'eventLoopDelayP99Ms'> = {
+    cpuShare: 0,
+    eventLoopDelayP99Ms: 0,
+  }
   /** By how much arrivals were sent later than due. */
   readonly lateness = new Latencies()
   /** Requests that failed, or were answered later than the bound of the run. */
-  private overBound = 0
+  overBound = 0
   readonly tallies = new Map<RequestName, Tally>()
-  readonly open = new Set<Sent>()
 
-  /** @param beginMs the time since the begin of the run. */
+  /** @param beginMs when the step is planned to begin, from the begin of the run. */
   constructor(
     readonly step: Step,
     readonly beginMs: number,
-  ) {}
-
-  get endMs(): number {
-    return this.beginMs + 1000 * this.step.seconds
+  ) {
+    this.seconds = step.seconds
   }
 
   tallyOf(name: RequestName): Tally {
@@ -70,47 +68,52 @@ export class StepRecord {
     return tally
   }
 
-  /** All requests of the step, of one name or of all. */
+  /** All requests of the step. */
   total(): Tally {
-    const total = new Tally()
-    for (const tally of this.tallies.values()) total.add(tally)
-    return total
+    return [...this.tallies.values()].reduce((total, tally) => total.add(tally), new Tally())
   }
 
-  countOverBound(): void {
-    this.overBound++
-  }
-
-  /** Whether each request is answered, or open for longer than the bound. */
-  isDecided(boundMs: number, nowMs: number): boolean {
-    return this.open.size === this.countOverdue(boundMs, nowMs)
-  }
-
-  /**
-   * Whether at least 99 of 100 requests were answered within the bound. A request that is open for longer was not, and
-   * neither was a dropped one.
-   */
-  isWithin(boundMs: number, nowMs: number): boolean {
-    const late = this.overBound + this.countOverdue(boundMs, nowMs) + this.dropped
-    return late * 100 <= this.total().sent + this.dropped
-  }
-
-  private countOverdue(boundMs: number, nowMs: number): number {
-    return [...this.open].filter(({ dueMs }) => nowMs - dueMs > boundMs).length
+  /** Whether at least 99 of 100 requests were answered within the bound. An open or dropped one was not. */
+  isWithinBound(): boolean {
+    const { sent, ok, failed } = this.total()
+    const late = this.overBound + (sent - ok - failed) + this.dropped
+    return late * 100 <= sent + this.dropped
   }
 }
 
-/** What is known of the generator's health apart from its arrivals. */
-export type StepHealth = Pick<GeneratorHealth, 'cpuShare' | 'eventLoopDelayP99Ms'>
+/** A request that is not answered yet. */
+interface Sent {
+  readonly step: StepRecord
+  readonly name: RequestName
+  /** When it was due, on the clock of `performance.now`. */
+  readonly dueMs: number
+}
+
+/** The most slots of a run. */
+const slotsMax = 600
+
+/** What happened in a short time of the run. */
+export interface TimeSlot {
+  /** The begin, in seconds from the end of the warm-up. */
+  readonly atSeconds: number
+  /** Arrivals, answers to them, failed requests and dropped arrivals of this time. */
+  offered: number
+  ok: number
+  failed: number
+  dropped: number
+  /** Median and p99 of the answers of this time. Absent without answers. */
+  latency?: { readonly p50Ms: number; readonly p99Ms: number }
+}
 
 /** Records every request of a run, in bounded memory. */
 export class Recorder {
   readonly steps: readonly StepRecord[]
-  readonly slots: TimeSlots
-  /** When the arrivals ended early. */
-  private endMs = Number.POSITIVE_INFINITY
-  /** How many steps count. */
-  private stepCount: number
+  /** What happened over time, in slots of a second or more: at most 600, and some for late answers. */
+  readonly slots: TimeSlot[] = []
+  readonly slotSeconds: number
+  /** The latencies of the newest slot. */
+  private readonly latencies = new Latencies()
+  private measuredFromMs: number | undefined
 
   /** @param boundMs the bound that 99 of 100 requests should keep, if there is one. */
   constructor(
@@ -120,87 +123,50 @@ export class Recorder {
     let beginMs = 0
     this.steps = steps.map((step) => {
       const record = new StepRecord(step, beginMs)
-      beginMs = record.endMs
+      beginMs += 1000 * step.seconds
       return record
     })
-    this.stepCount = steps.length
-    const seconds = steps.map((step) => (step.isWarmUp ? 0 : step.seconds))
-    this.slots = new TimeSlots(seconds.reduce((sum, each) => sum + each, 0))
+    this.slotSeconds = Math.max(1, Math.ceil(beginMs / 1000 / slotsMax))
   }
 
-  /** @param atMs the time since the begin of the run. */
-  arrive(step: StepRecord, atMs: number): void {
+  arrive(step: StepRecord): void {
     step.arrivals++
-    const slot = this.slotOf(step, atMs)
-    if (slot) slot.offered++
+    this.countInSlot(step, 'offered')
   }
 
   /** Counts an arrival that found too many open requests. */
-  drop(step: StepRecord, atMs: number): void {
+  drop(step: StepRecord): void {
     step.dropped++
-    const slot = this.slotOf(step, atMs)
-    if (slot) slot.dropped++
-  }
-
-  /** Notes that the arrivals ended early. @param atMs the time since the begin of the run. */
-  endAt(atMs: number): void {
-    this.endMs = atMs
-  }
-
-  /** Leaves the steps after one out of every result. */
-  endAfter(step: StepRecord): void {
-    this.stepCount = this.steps.indexOf(step) + 1
-  }
-
-  /** How long a step took, in seconds. */
-  secondsOf({ step, beginMs, endMs }: StepRecord): number {
-    return endMs <= this.endMs ? step.seconds : Math.max(0, this.endMs - beginMs) / 1000
-  }
-
-  /** The slot of a time. The warm-up has none. */
-  private slotOf({ step }: StepRecord, atMs: number): TimeSlot | undefined {
-    if (step.isWarmUp) return undefined
-    const warmUpMs = this.steps[0]?.step.isWarmUp ? this.steps[0].endMs : 0
-    return this.slots.at(atMs - warmUpMs)
+    this.countInSlot(step, 'dropped')
   }
 
   begin(step: StepRecord, name: RequestName, dueMs: number): Sent {
-    const sent = { step, name, dueMs }
     step.tallyOf(name).sent++
-    step.open.add(sent)
     // What follows from an answer is due when it is sent.
     if (name !== followUpName) step.lateness.record(performance.now() - dueMs)
-    return sent
+    return { step, name, dueMs }
   }
 
-  /** @param atMs the time since the begin of the run. */
-  end(sent: Sent, answer: Answer<unknown>, atMs: number): void {
-    const { step, name, dueMs } = sent
+  end({ step, name, dueMs }: Sent, answer: Answer<unknown>): void {
     const tally = step.tallyOf(name)
-    const slot = this.slotOf(step, atMs)
     const ms = performance.now() - dueMs
-    step.open.delete(sent)
     const isOk = isAnswered(answer)
     if (isOk) {
       tally.ok++
       if (answer.code === 'NOT_MODIFIED') tally.unchanged++
       tally.latencies.record(ms)
-      if (slot) {
-        if (name !== followUpName) slot.ok++
-        this.slots.recordLatency(name, ms)
-      }
+      if (name !== followUpName) this.countInSlot(step, 'ok')
+      if (!step.step.isWarmUp) this.latencies.record(ms)
     } else {
-      addCount(tally.errors, answer.code)
-      if (slot) slot.failed++
+      tally.addError(answer.code)
+      this.countInSlot(step, 'failed')
     }
-    if (this.boundMs !== undefined && (!isOk || ms > this.boundMs)) step.countOverBound()
+    if (this.boundMs !== undefined && (!isOk || ms > this.boundMs)) step.overBound++
   }
 
-  /** The steps that count: without the warm-up, and without those that had not begun when the run ended. */
+  /** The steps that had arrivals, without the warm-up. */
   get measured(): readonly StepRecord[] {
-    return this.steps
-      .slice(0, this.stepCount)
-      .filter(({ step, arrivals }) => !step.isWarmUp && arrivals > 0)
+    return this.steps.filter(({ step, arrivals }) => !step.isWarmUp && arrivals > 0)
   }
 
   /** The requests of all measured steps by name. */
@@ -208,14 +174,36 @@ export class Recorder {
     const totals = new Map<RequestName, Tally>()
     for (const { tallies } of this.measured) {
       for (const [name, tally] of tallies) {
-        const total = totals.get(name) ?? new Tally()
-        total.add(tally)
-        totals.set(name, total)
+        totals.set(name, (totals.get(name) ?? new Tally()).add(tally))
       }
     }
     return totals
   }
-}
 
-const addCount = (counts: Map<string, number>, key: string, by = 1): void =>
-  void counts.set(key, (counts.get(key) ?? 0) + by)
+  /** Counts in the slot of now. The warm-up has none. */
+  private countInSlot({ step }: StepRecord, what: 'offered' | 'ok' | 'failed' | 'dropped'): void {
+    if (step.isWarmUp) return
+    const nowMs = performance.now()
+    this.measuredFromMs ??= nowMs
+    const place = Math.floor((nowMs - this.measuredFromMs) / 1000 / this.slotSeconds)
+    while (this.slots.length <= place) {
+      this.closeSlot()
+      const atSeconds = this.slots.length * this.slotSeconds
+      this.slots.push({ atSeconds, offered: 0, ok: 0, failed: 0, dropped: 0 })
+    }
+    const slot = this.slots[place] as TimeSlot
+    slot[what]++
+  }
+
+  /** Ends the newest slot. */
+  closeSlot(): void {
+    const slot = this.slots.at(-1)
+    if (slot && this.latencies.count > 0) {
+      slot.latency = {
+        p50Ms: this.latencies.percentile(50),
+        p99Ms: this.latencies.percentile(99),
+      }
+    }
+    this.latencies.reset()
+  }
+}

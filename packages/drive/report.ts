@@ -1,135 +1,86 @@
-import { escapeXml } from '../../src/lib/svg.ts'
 import {
-  drawLines,
-  exactScale,
-  type Line,
+  type Chart,
+  drawChart,
+  escapeXml,
   linearScale,
   logScale,
-  percentileScale,
   type Scale,
+  type Series,
 } from './charts.ts'
-import { reportStyle } from './report-style.ts'
-import { renderTables, renderVerdicts } from './report-tables.ts'
-import type { DriveResult } from './result.ts'
+import { formatDrive } from './print.ts'
+import { type DriveResult, exitCodeOf } from './result.ts'
+
+const style = `
+:root { color-scheme: light dark }
+body { max-width: 1180px; margin: 0 auto; padding: 24px 20px; font: 14px/1.5 system-ui, sans-serif }
+.charts { display: grid; gap: 20px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)) }
+pre { overflow-x: auto }
+`
+
+const verdicts = {
+  0: 'Every feed was right',
+  1: 'A feed was wrong or not verified, or no request was answered',
+  2: 'Every feed was right, and the load generator was at its limit',
+}
 
 /** Renders a result as an HTML page without scripts, for light and dark screens. It loads nothing. */
 export function renderReport(result: DriveResult): string {
-  const { settings, startedAt } = result
+  const { settings, versions, startedAt } = result
+  const texts = [formatDrive(result), JSON.stringify({ settings, versions, startedAt }, null, 2)]
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
 <title>feedline drive, ${escapeXml(startedAt)}</title>
-<style>${reportStyle}</style>
+<style>${style}</style>
 </head>
 <body>
-<header>
-<h1>feedline drive</h1>
-<p>${escapeXml(settings.urls.join(', '))} · ${escapeXml(startedAt)}</p>
-</header>
-<main>
-${renderVerdicts(result)}
+<h1>${verdicts[exitCodeOf(result)]}</h1>
 <div class="charts">
-${renderCharts(result).join('\n')}
-</div>
-${renderTables(result)}
-</main>
+${chartsOf(result).map(drawChart).join('')}</div>
+${texts.map((text) => `<pre>${escapeXml(text)}</pre>`).join('\n')}
 </body>
 </html>
 `
 }
 
-function renderCharts(result: DriveResult): string[] {
-  const names = Object.keys(result.operations)
+function chartsOf({ slots, slotSeconds, steps }: DriveResult): Chart[] {
+  const seconds = linearScale(slots.at(-1)?.atSeconds ?? 1)
+  const counts = (['offered', 'ok', 'failed', 'dropped'] as const).map((name) => ({
+    name,
+    points: slots.map((slot) => [slot.atSeconds, slot[name] / slotSeconds] as const),
+  }))
+  const highest = Math.max(...yValues(counts), 1)
+  const rates = linearScale(Math.max(...steps.map(({ perSecond }) => perSecond), 1))
   return [
-    renderRates(result),
-    ...renderRamp(result),
-    renderOverTime(result, names, 'p50Ms', 'Median latency over time'),
-    renderOverTime(result, names, 'p99Ms', 'p99 latency over time'),
-    renderCurves(result, names),
-    ...renderFailures(result),
+    {
+      title: 'Arrivals, answers to them, failed requests and dropped arrivals',
+      axes: ['seconds', '1/s'],
+      scales: [seconds, linearScale(highest)],
+      series: counts,
+      isLine: true,
+    },
+    latencyChart('Latency over time', ['seconds', seconds], slots, ({ atSeconds }) => atSeconds),
+    latencyChart('Latency by rate', ['arrivals/s', rates], steps, ({ perSecond }) => perSecond),
   ]
 }
 
-const figure = (title: string, chart: string): string =>
-  `<figure><figcaption>${escapeXml(title)}</figcaption>\n${chart}</figure>`
-
-function renderRates({ slots, slotSeconds }: DriveResult): string {
-  const rateOf = (name: string, colour: number, count: (at: number) => number): Line => ({
-    ...{ name, colour },
-    points: slots.map(({ atSeconds }, at) => [atSeconds, count(at) / slotSeconds]),
-  })
-  const lines = [
-    rateOf('offered', 5, (at) => slots[at]?.offered ?? 0),
-    rateOf('answered', 2, (at) => slots[at]?.ok ?? 0),
-  ]
-  const title = 'Arrivals offered, and arrivals answered'
-  const texts = { title, x: 'seconds', y: 'per second' }
-  return figure(title, drawLines(texts, [timeScale(slots), linearScale(highest(lines))], lines))
-}
-
-/** The latency at each rate, if there are several. */
-function renderRamp({ steps }: DriveResult): string[] {
-  if (steps.length < 2) return []
-  const lineOf = (name: string, colour: number, key: 'p50Ms' | 'p99Ms'): Line => ({
-    ...{ name, colour },
-    points: steps.flatMap(({ perSecond, latency }) =>
-      latency ? [[perSecond, latency[key]] as const] : [],
-    ),
-  })
-  const lines = [lineOf('p50', 0, 'p50Ms'), lineOf('p99', 4, 'p99Ms')]
-  const title = 'Latency by rate'
-  const scales = [
-    exactScale(Math.max(...steps.map(({ perSecond }) => perSecond))),
-    logScale(valuesOf(lines)),
-  ] as const
-  return [figure(title, drawLines({ title, x: 'offered per second', y: 'ms' }, scales, lines))]
-}
-
-function renderOverTime(
-  { slots }: DriveResult,
-  names: readonly string[],
-  key: 'p50Ms' | 'p99Ms',
+function latencyChart<Row extends { latency?: { p50Ms: number; p99Ms: number } }>(
   title: string,
-): string {
-  const lines = names.map((name, colour) => ({
-    ...{ name, colour },
-    points: slots.flatMap(({ atSeconds, latencies }) => {
-      const found = latencies[name]
-      return found ? [[atSeconds, found[key]] as const] : []
-    }),
+  [axis, scale]: readonly [string, Scale],
+  rows: readonly Row[],
+  xOf: (row: Row) => number,
+): Chart {
+  const series = (['p50Ms', 'p99Ms'] as const).map((key) => ({
+    name: key.slice(0, 3),
+    points: rows.flatMap((row) => (row.latency ? [[xOf(row), row.latency[key]] as const] : [])),
   }))
-  const scales = [timeScale(slots), logScale(valuesOf(lines))] as const
-  return figure(title, drawLines({ title, x: 'seconds', y: 'ms' }, scales, lines))
+  return {
+    ...{ title, axes: [axis, 'ms'], series, isLine: true },
+    scales: [scale, logScale(yValues(series))],
+  }
 }
 
-function renderCurves({ operations, total }: DriveResult, names: readonly string[]): string {
-  const percentMax = total.curve.at(-2)?.[0] || 90
-  const lines = names.map((name, colour) => ({
-    ...{ name, colour },
-    points: (operations[name]?.curve ?? []).filter(([percent]) => percent < 100),
-  }))
-  const title = 'Latency by percentile'
-  const scales = [percentileScale(percentMax), logScale(valuesOf(lines))] as const
-  return figure(title, drawLines({ title, x: 'percentile', y: 'ms' }, scales, lines))
-}
-
-/** What was not answered, if anything. */
-function renderFailures({ slots, slotSeconds }: DriveResult): string[] {
-  if (slots.every(({ failed, dropped }) => failed + dropped === 0)) return []
-  const lineOf = (name: 'failed' | 'dropped', colour: number): Line => ({
-    ...{ name, colour },
-    points: slots.map((slot) => [slot.atSeconds, slot[name] / slotSeconds]),
-  })
-  const lines = [lineOf('failed', 4), lineOf('dropped', 5)]
-  const title = 'Requests that failed, and arrivals that the generator dropped'
-  const scales = [timeScale(slots), linearScale(highest(lines))] as const
-  return [figure(title, drawLines({ title, x: 'seconds', y: 'per second' }, scales, lines))]
-}
-
-const timeScale = (slots: DriveResult['slots']): Scale => exactScale(slots.at(-1)?.atSeconds ?? 1)
-const valuesOf = (lines: readonly Line[]): number[] =>
-  lines.flatMap(({ points }) => points.map(([, y]) => y))
-const highest = (lines: readonly Line[]): number => Math.max(1, ...valuesOf(lines))
+const yValues = (series: readonly Series[]): number[] =>
+  series.flatMap(({ points }) => points.map(([, y]) => y))

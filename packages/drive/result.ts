@@ -2,30 +2,9 @@ import { findLimits, type GeneratorHealth } from './health.ts'
 import type { Percentiles } from './latencies.ts'
 import type { LoadOutcome } from './load.ts'
 import { followUpName } from './operations.ts'
-import { type Mix, operationNames, type Spacing } from './plan.ts'
-import { type RequestName, type StepRecord, Tally } from './recorder.ts'
-import type { TimeSlot } from './time-slots.ts'
-import type { VerificationResult } from './verification-result.ts'
-
-/** What a run was asked to do. */
-export interface ShownSettings {
-  readonly urls: readonly string[]
-  readonly users: number
-  readonly prefix?: string
-  readonly usersFile?: string
-  readonly followsPerUser: number
-  readonly postsPerUser: number
-  readonly rates: readonly number[]
-  readonly stepSeconds: number
-  readonly warmUpSeconds: number
-  readonly spacing: Spacing
-  readonly mix: Mix
-  readonly outstandingMax: number
-  readonly untilP99Ms?: number
-  readonly sample: number
-  readonly settleSeconds: number
-  readonly seed: number
-}
+import { type DriveSettings, operationNames } from './plan.ts'
+import { type RequestName, type StepRecord, Tally, type TimeSlot } from './recorder.ts'
+import type { VerificationResult } from './verification.ts'
 
 /** The requests of one name. */
 export interface RequestResult {
@@ -36,8 +15,6 @@ export interface RequestResult {
   readonly errors: Readonly<Record<string, number>>
   /** Latencies of the answers in `ok`, from the time at which each request was due. Absent without answers. */
   readonly latency?: Percentiles
-  /** Pairs of percent and milliseconds. */
-  readonly curve: readonly (readonly [percent: number, ms: number])[]
 }
 
 /** One rate of a run. */
@@ -56,14 +33,11 @@ export interface StepResult {
   readonly generator: GeneratorHealth
 }
 
-/** The result of a run. */
-export interface DriveResult {
-  readonly settings: ShownSettings
-  readonly versions: { readonly feedline: string; readonly node: string }
-  readonly startedAt: string
+/** The measured part of a result. */
+export interface LoadResult {
   readonly interrupted: boolean
   readonly steps: readonly StepResult[]
-  /** The highest rate that kept `untilP99Ms`, 0 if none did. Absent without the bound. */
+  /** The highest rate that kept `untilP99`, 0 if none did. Absent without the bound. */
   readonly highestRateWithin?: number
   readonly operations: Readonly<Record<string, RequestResult>>
   readonly total: RequestResult
@@ -71,32 +45,21 @@ export interface DriveResult {
   readonly generator: GeneratorHealth
   /** Why a step measured the generator instead of the deployment, with its rate. Empty if the run is valid. */
   readonly limits: readonly string[]
-  readonly acknowledged: {
-    readonly posts: number
-    readonly follows: number
-    readonly likes: number
-  }
-  /** Absent if the run was interrupted, or the deployment did not answer. */
-  readonly verification?: VerificationResult
-  /** Why there is no verification. */
-  readonly unverified?: string
   readonly slotSeconds: number
   readonly slots: readonly TimeSlot[]
 }
 
-/** The measured part of a result. */
-export type LoadResult = Pick<
-  DriveResult,
-  | 'interrupted'
-  | 'steps'
-  | 'highestRateWithin'
-  | 'operations'
-  | 'total'
-  | 'generator'
-  | 'limits'
-  | 'slotSeconds'
-  | 'slots'
->
+/** The result of a run. */
+export interface DriveResult extends LoadResult {
+  readonly settings: DriveSettings
+  readonly versions: { readonly feedline: string; readonly node: string }
+  readonly startedAt: string
+  readonly acknowledged: { readonly posts: number; readonly follows: number; readonly likes: number }
+  /** Absent if the run was interrupted, or the deployment did not answer. */
+  readonly verification?: VerificationResult
+  /** Why there is no verification. */
+  readonly unverified?: string
+}
 
 /**
  * The exit code of a run. 1: something is wrong or could not be verified, or no request was answered. 2: the generator was
@@ -116,9 +79,10 @@ const requestNames: readonly RequestName[] = [...operationNames, followUpName]
 /** Summarizes a load without its warm-up. */
 export function summarizeLoad(outcome: LoadOutcome): LoadResult {
   const { recorder, rateWithin, isInterrupted } = outcome
-  const { measured, slots } = recorder
   const totals = recorder.totals()
-  const steps = measured.map((record) => summarizeStep(record, recorder.secondsOf(record)))
+  const steps = recorder.measured.map(summarizeStep)
+  const worst = (name: keyof GeneratorHealth) =>
+    Math.max(0, ...steps.map(({ generator }) => generator[name]))
   return {
     interrupted: isInterrupted,
     steps,
@@ -129,19 +93,24 @@ export function summarizeLoad(outcome: LoadOutcome): LoadResult {
         return tally ? [[name, summarize(tally)]] : []
       }),
     ),
-    total: summarize(totalOf(measured)),
-    generator: worstOf(steps.map(({ generator }) => generator)),
+    total: summarize([...totals.values()].reduce((sum, each) => sum.add(each), new Tally())),
+    generator: {
+      cpuShare: worst('cpuShare'),
+      eventLoopDelayP99Ms: worst('eventLoopDelayP99Ms'),
+      lateP99Ms: worst('lateP99Ms'),
+      droppedShare: worst('droppedShare'),
+    },
     limits: steps.flatMap(({ perSecond, generator }) => {
       const reasons = findLimits(generator).join(', ')
       return reasons === '' ? [] : [`at ${Number(perSecond.toFixed(1))}/s ${reasons}`]
     }),
-    slotSeconds: slots.slotSeconds,
-    slots: slots.all,
+    slotSeconds: recorder.slotSeconds,
+    slots: recorder.slots,
   }
 }
 
-function summarizeStep(record: StepRecord, seconds: number): StepResult {
-  const { step, arrivals, dropped, skipped, health, lateness } = record
+function summarizeStep(record: StepRecord): StepResult {
+  const { step, seconds, arrivals, dropped, skipped, health, lateness } = record
   const { sent, ok, failed, latencies } = record.total()
   const latency = latencies.summarize()
   const followUps = record.tallies.get(followUpName)?.ok ?? 0
@@ -157,24 +126,7 @@ function summarizeStep(record: StepRecord, seconds: number): StepResult {
   }
 }
 
-function worstOf(all: readonly GeneratorHealth[]): GeneratorHealth {
-  const worst = (name: keyof GeneratorHealth) => Math.max(0, ...all.map((each) => each[name]))
-  return {
-    cpuShare: worst('cpuShare'),
-    eventLoopDelayP99Ms: worst('eventLoopDelayP99Ms'),
-    lateP99Ms: worst('lateP99Ms'),
-    droppedShare: worst('droppedShare'),
-  }
-}
-
 function summarize({ sent, ok, unchanged, errors, latencies }: Tally): RequestResult {
   const latency = latencies.summarize()
-  const shown = { sent, ok, unchanged, errors: Object.fromEntries(errors) }
-  return { ...shown, ...(latency && { latency }), curve: latencies.curve() }
-}
-
-function totalOf(records: readonly StepRecord[]): Tally {
-  const [first, ...others] = records.map((record) => record.total())
-  for (const tally of others) first?.add(tally)
-  return first ?? new Tally()
+  return { sent, ok, unchanged, errors: Object.fromEntries(errors), ...(latency && { latency }) }
 }

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
-import { compareMembers, compareOrdered, type Difference } from './compare.ts'
-import { ListReader, type WalkedList } from './lists.ts'
+import { compareMembers, compareOrdered, type Problem } from './compare.ts'
+import {
+  ownListsOf,
+  readHead,
+  readOwnList,
+  readTimeline,
+  type WalkedTimeline,
+} from './lists.ts'
 import type { World } from './operations.ts'
-import { idsOf, ownListsOf } from './own-lists.ts'
 import { forEach, type PatientClient, RequestFailure } from './patient.ts'
 import type { Poller } from './poller.ts'
-import {
-  emptyResult,
-  type StrategyResult,
-  shownMax,
-  type VerificationResult,
-} from './verification-result.ts'
 
 /** What a verification needs. */
 export interface VerificationParts {
@@ -26,6 +25,46 @@ export interface VerificationParts {
   readonly onProgress: (done: number, total: number) => void
 }
 
+/** What a verification compared, and what was wrong. */
+export interface VerificationResult {
+  /** The sampled readers, whose timelines under each strategy were compared with FANOUT_ON_READ. */
+  readonly readers: number
+  readonly strategies: readonly StrategyResult[]
+  /** Pollers whose posts were compared with their timeline. */
+  pollers: number
+  /** Users whose own lists were compared with what was acknowledged to them, and what that was. */
+  writers: number
+  readonly acknowledged: { posts: number; follows: number; likes: number }
+  /** The number of differences, and the first hundred. */
+  differences: number
+  readonly sample: Difference[]
+  /** The number of lists that were not compared, and the first hundred. */
+  unverified: number
+  readonly unverifiedSample: { reader: string; list: string; reason: string }[]
+}
+
+/** What was compared of one strategy. */
+export interface StrategyResult {
+  readonly name: string
+  /** Whole timelines that were compared. */
+  timelines: number
+  /** Their pages, and those of them that FANOUT_ON_READ served: these were compared with themselves. */
+  pages: number
+  pagesByFanoutOnRead: number
+  /** The posts on the other pages. */
+  posts: number
+}
+
+/** A wrong list of a user. */
+export interface Difference extends Problem {
+  /** The handle of the user. */
+  readonly reader: string
+  /** The list: `timeline INBOX`, `poll`, `posts`, `following` or `likedPosts`. */
+  readonly list: string
+}
+
+/** The most differences and lists that are named. */
+const shownMax = 100
 const truth = 'FANOUT_ON_READ'
 /** How often a list with a difference is compared, and the pause, in milliseconds: other clients may write in between. */
 const [triesMax, triesPauseMs] = [3, 500]
@@ -35,7 +74,18 @@ const pollsMax = 50
 /** The streams of random numbers that select readers and writers. */
 const streams = { readers: 102, writers: 104 } as const
 
-type Found = Pick<Difference, 'kind' | 'item'>
+/** A result to which a verification adds. */
+export const emptyResult = (
+  readers: number,
+  strategies: readonly string[],
+): VerificationResult => ({
+  readers,
+  strategies: strategies.map((name) => ({
+    ...{ name, timelines: 0, pages: 0, pagesByFanoutOnRead: 0, posts: 0 },
+  })),
+  ...{ pollers: 0, writers: 0, acknowledged: { posts: 0, follows: 0, likes: 0 } },
+  ...{ differences: 0, sample: [], unverified: 0, unverifiedSample: [] },
+})
 
 /**
  * Compares what the deployment returns with its own truth: whole timelines of a sample of readers under each strategy
@@ -45,19 +95,16 @@ type Found = Pick<Difference, 'kind' | 'item'>
  * @throws {RequestFailure} if the deployment does not say what it maintains; the reason of an interruption.
  */
 export async function verifyRun(parts: VerificationParts): Promise<VerificationResult> {
-  return new Verification(parts, await findStrategies(parts)).run()
+  return new Verification(parts, await readStrategies(parts)).run()
 }
 
 /** The strategies that each process maintains, without FANOUT_ON_READ. */
-async function findStrategies({ client, processes }: VerificationParts): Promise<string[]> {
+async function readStrategies({ client, processes }: VerificationParts): Promise<string[]> {
   const strategies: string[] = []
   for (const strategy of feedStrategyNames) {
     if (strategy === truth) continue
-    const variables = { first: 1, strategy }
     try {
-      for (let asked = 0; asked < processes; asked++) {
-        await client.request({ document: 'Timeline', variables, as: 0 })
-      }
+      for (let asked = 0; asked < processes; asked++) await readHead(client, 0, strategy)
       strategies.push(strategy)
     } catch (error) {
       if (!(error instanceof RequestFailure) || error.code !== 'BAD_USER_INPUT') throw error
@@ -67,25 +114,22 @@ async function findStrategies({ client, processes }: VerificationParts): Promise
 }
 
 class Verification {
-  private readonly lists: ListReader
   private readonly readers: readonly number[]
   private readonly result: VerificationResult
-  /** What is compared, and how much of it has been. */
-  private total = 0
+  /** How much of what is compared has been. */
   private done = 0
 
   constructor(
     private readonly parts: VerificationParts,
     strategies: readonly string[],
   ) {
-    const { world, sample, client } = parts
-    this.lists = new ListReader(client)
+    const { world, sample } = parts
     this.readers = world.people.sampleUsers(sample, streams.readers)
     this.result = emptyResult(this.readers.length, strategies)
   }
 
   async run(): Promise<VerificationResult> {
-    const { world, sample } = this.parts
+    const { world, sample, settleSeconds, onProgress } = this.parts
     const { people, pollers, journal } = world
     const polled = pollers.all.slice(0, sample)
     const hasWritten = (user: number) =>
@@ -95,41 +139,35 @@ class Verification {
       .filter(hasWritten)
       .slice(0, sample)
     const waiting = [...new Set([...this.readers, ...polled.map(({ user }) => user)])]
-    this.total = waiting.length + this.readers.length + polled.length + writers.length
-    const untilMs = performance.now() + 1000 * this.parts.settleSeconds
+    const total = waiting.length + this.readers.length + polled.length + writers.length
+    const untilMs = performance.now() + 1000 * settleSeconds
+    const each = <Item>(items: readonly Item[], verify: (item: Item) => Promise<void>) =>
+      forEach(items, async (item) => {
+        await verify(item)
+        onProgress(++this.done, total)
+      })
     try {
-      await this.each(waiting, (reader) => this.settle(reader, untilMs))
-      await this.each(this.readers, (reader) => this.verifyTimelines(reader))
-      await this.each(polled, (poller) => this.verifyPoller(poller))
-      await this.each(writers, (writer) => this.verifyWrites(writer))
+      await each(waiting, (reader) => this.settle(reader, untilMs))
+      await each(this.readers, (reader) => this.verifyTimelines(reader))
+      await each(polled, (poller) => this.verifyPoller(poller))
+      await each(writers, (writer) => this.verifyWrites(writer))
     } catch (error) {
       if (!(error instanceof RequestFailure)) throw error
       this.addUnverified(error.request.as, 'this and all further lists', error.message)
-      this.result.unverified += Math.max(0, this.total - this.done - 1)
+      this.result.unverified += Math.max(0, total - this.done - 1)
     }
     return this.result
-  }
-
-  private each<Item>(items: readonly Item[], verify: (item: Item) => Promise<void>) {
-    return forEach(items, async (item) => {
-      await verify(item)
-      this.parts.onProgress(++this.done, this.total)
-    })
   }
 
   /** Waits until no delivery to a reader is pending. One that stays pending is a difference. */
   private async settle(reader: number, untilMs: number): Promise<void> {
     for (const { name } of this.result.strategies) {
-      const list = `timeline ${name}`
-      await this.attempt(reader, list, async () => {
+      await this.attempt(reader, `timeline ${name}`, async () => {
         for (;;) {
-          const { pending, servedBy, isEmpty } = await this.lists.readHead(reader, name)
+          const { pending, servedBy, isEmpty } = await readHead(this.parts.client, reader, name)
           // A first visit, or the end of a rebuild, lets the strategy serve the next page.
-          if (!pending && (isEmpty || servedBy === name)) return
-          if (performance.now() > untilMs) {
-            if (pending) this.add(reader, list, [{ kind: 'STILL_PENDING' }])
-            return
-          }
+          if (!pending && (isEmpty || servedBy === name)) return []
+          if (performance.now() > untilMs) return pending ? [{ kind: 'STILL_PENDING' }] : []
           await sleep(pendingPauseMs)
         }
       })
@@ -137,32 +175,24 @@ class Verification {
   }
 
   private async verifyTimelines(reader: number): Promise<void> {
-    const { lists, result } = this
-    for (const strategy of result.strategies) {
+    const { client } = this.parts
+    for (const strategy of this.result.strategies) {
       const list = `timeline ${strategy.name}`
+      let shown: WalkedTimeline | undefined
       await this.attempt(reader, list, async () => {
-        let shown: WalkedList | undefined
-        const found = await this.compareRepeatedly(async () => {
-          const right = await lists.readTimeline(reader, truth)
-          shown = await lists.readTimeline(reader, strategy.name)
-          return compareOrdered(idsOf(right), idsOf(shown))
-        })
-        this.add(reader, list, found)
-        if (shown) this.countTimeline(reader, strategy, shown)
+        const right = await readTimeline(client, reader, truth)
+        shown = await readTimeline(client, reader, strategy.name)
+        return compareOrdered(right.ids, shown.ids)
       })
-    }
-  }
-
-  private countTimeline(reader: number, strategy: StrategyResult, shown: WalkedList): void {
-    const { name } = strategy
-    const own = shown.pages.filter(({ servedBy }) => servedBy === name)
-    strategy.timelines++
-    strategy.pages += shown.pages.length
-    strategy.pagesByFanoutOnRead += shown.pages.length - own.length
-    strategy.posts += own.reduce((sum, { items }) => sum + items, 0)
-    if (shown.isCut) this.result.cutLists++
-    if (own.length === 0 && shown.pages.length > 0) {
-      this.addUnverified(reader, `timeline ${name}`, `${truth} served every page`)
+      if (!shown) continue
+      const own = shown.pages.filter(({ servedBy }) => servedBy === strategy.name)
+      strategy.timelines++
+      strategy.pages += shown.pages.length
+      strategy.pagesByFanoutOnRead += shown.pages.length - own.length
+      strategy.posts += own.reduce((sum, { posts }) => sum + posts, 0)
+      if (own.length === 0 && shown.pages.length > 0) {
+        this.addUnverified(reader, list, `${truth} served every page`)
+      }
     }
   }
 
@@ -170,59 +200,41 @@ class Verification {
     const { client } = this.parts
     const ask = client.request.bind(client)
     await this.attempt(poller.user, 'poll', async () => {
-      const found = await this.compareRepeatedly(async () => {
-        for (let polls = 0; polls < pollsMax; polls++) {
-          if ((await poller.poll(ask, ask)) === 'unchanged') break
-        }
-        const ids = idsOf(await this.lists.readTimeline(poller.user, truth))
-        const end = poller.oldest === undefined ? ids.length : ids.indexOf(poller.oldest) + 1
-        return compareOrdered(ids.slice(0, end), poller.held)
-      })
-      this.result.pollers++
-      this.add(poller.user, 'poll', found)
+      for (let polls = 0; polls < pollsMax; polls++) {
+        if ((await poller.poll(ask, ask)) === 'unchanged') break
+      }
+      const { ids } = await readTimeline(client, poller.user, truth)
+      const end = poller.oldest === undefined ? ids.length : ids.indexOf(poller.oldest) + 1
+      return compareOrdered(ids.slice(0, end), poller.held)
     })
+    this.result.pollers++
   }
 
   private async verifyWrites(writer: number): Promise<void> {
-    const { lists, parts, result } = this
-    for (const own of ownListsOf(parts.world, lists, writer)) {
-      await this.attempt(writer, own.list, async () => {
-        let isCut = false
-        const found = await this.compareRepeatedly(async () => {
-          const shown = await own.read()
-          const unique = own.uniqueIn?.(shown) ?? []
-          isCut = shown.isCut
-          const missing = compareMembers(own.required, own.idsOf(shown))
-          // An item that is missing in a list that was cut may be in its rest.
-          return [
-            ...missing.filter(({ kind }) => !isCut || kind !== 'MISSING'),
-            ...compareMembers(unique, unique),
-          ]
-        })
-        if (isCut) result.cutLists++
-        result.acknowledged[own.name] += own.required.length
-        this.add(writer, own.list, found)
+    const { world, client } = this.parts
+    for (const own of ownListsOf(world, writer)) {
+      await this.attempt(writer, own.field, async () => {
+        const { ids, texts } = await readOwnList(world, client, own, writer)
+        return [...compareMembers(own.required, ids), ...compareMembers(texts, texts)]
       })
+      this.result.acknowledged[own.name] += own.required.length
     }
-    result.writers++
+    this.result.writers++
   }
 
-  /** Compares again what seems wrong. Returns what the last comparison found. */
-  private async compareRepeatedly(
-    compare: () => Promise<readonly Found[]>,
-  ): Promise<readonly Found[]> {
-    let found = await compare()
-    for (let at = 1; at < triesMax && found.length > 0; at++) {
-      await sleep(triesPauseMs)
-      found = await compare()
-    }
-    return found
-  }
-
-  /** Compares a list, or notes why it could not be compared. */
-  private async attempt(user: number, list: string, compare: () => Promise<void>): Promise<void> {
+  /** Compares a list, and again what seems wrong. Notes what the last comparison says, or why there is none. */
+  private async attempt(
+    user: number,
+    list: string,
+    compare: () => Promise<readonly Problem[]>,
+  ): Promise<void> {
     try {
-      await compare()
+      let problems = await compare()
+      for (let tries = 1; tries < triesMax && problems.length > 0; tries++) {
+        await sleep(triesPauseMs)
+        problems = await compare()
+      }
+      this.addDifferences(user, list, problems)
     } catch (error) {
       if (!(error instanceof RequestFailure) || error.isOutage) throw error
       this.addUnverified(user, list, error.message)
@@ -230,23 +242,18 @@ class Verification {
   }
 
   private addUnverified(user: number, list: string, reason: string): void {
-    const { result, parts } = this
-    const reader = parts.world.people.handleOf(user)
-    const isNoted = result.unverifiedSample.some(
-      (one) => one.reader === reader && one.list === list,
-    )
-    if (isNoted) return
-    result.unverified++
-    if (result.unverifiedSample.length < shownMax) {
-      result.unverifiedSample.push({ reader, list, reason })
-    }
+    const { unverifiedSample } = this.result
+    const reader = this.parts.world.people.handleOf(user)
+    if (unverifiedSample.some((each) => each.reader === reader && each.list === list)) return
+    this.result.unverified++
+    if (unverifiedSample.length < shownMax) unverifiedSample.push({ reader, list, reason })
   }
 
-  private add(reader: number, list: string, found: readonly Found[]): void {
+  private addDifferences(user: number, list: string, problems: readonly Problem[]): void {
     const { result, parts } = this
-    result.differences += found.length
+    result.differences += problems.length
+    const reader = parts.world.people.handleOf(user)
     const room = Math.max(0, shownMax - result.sample.length)
-    const handle = parts.world.people.handleOf(reader)
-    result.sample.push(...found.slice(0, room).map((each) => ({ reader: handle, list, ...each })))
+    result.sample.push(...problems.slice(0, room).map((each) => ({ reader, list, ...each })))
   }
 }

@@ -173,8 +173,6 @@ describe('feedline drive', () => {
     [['--rate', '50..10/2', '--until-p99', '9'], '--until-p99'],
     [['--rate', '5', '--url', 'http://:secret@localhost'], '--url'],
     [['--rate', '5', '--json', '/no-such-folder/a.json'], '/no-such-folder'],
-    [['--clean', '--users-file', 'package.json'], '--clean'],
-    [['--rate', '5', '--users-file', 'package.json'], '--users-file'],
     [[], '--rate'],
   ])('drive %j is refused with the name of the argument', async (given, named) => {
     const { code, stderr } = await runCommand(['drive', '--url', first.url, ...given])

@@ -40,7 +40,7 @@ class Deployment {
     const handles = Array.from({ length: count }, (_, at) => numberedHandle('drive', at))
     const people = new People(handles, 1)
     const world: World = { people, journal: new Journal(), pollers: new Pollers([]), runId: 'run' }
-    const plan = { isCreating: true, follows: 0, posts: 0 }
+    const plan = { follows: 0, posts: 0 }
     return prepareAccounts(world, this.client, plan, () => {})
   }
 

@@ -132,7 +132,7 @@ export function createServices(
   const versions = new Versions(collections, transactions)
   const core = { posts, follows, restrictions, stats, edges }
   const feeds = createFeeds(
-    { collections, core, outbox, transactions, versions, summaries, mint, now },
+    { collections, core, outbox, transactions, versions, mint, now },
     config.feed,
   )
   const tasks = createTasks({

@@ -95,8 +95,8 @@ export async function measureSide(side: Side, context: LoadContext): Promise<Sid
 
 type Requests = readonly (HttpRequest | undefined)[]
 
-/** An answer is kept from its third request on: the first is noted, and the second notes its answer. */
-export const requestsUntilKept = 4
+/** An answer is kept from its second request on, unless another process has just changed its versions. */
+export const requestsUntilKept = 3
 
 /** Measures one load after a warm-up: each request several times, then a third of the time of the load. */
 export async function measureLoad(

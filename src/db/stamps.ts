@@ -16,7 +16,7 @@ export interface Stamp {
   readonly accounts: SeenVersions
 }
 
-/** Number of accounts of a stamp. A read that depends on more is not kept. */
+/** Number of accounts of a stamp. A read that depends on more has none. */
 const accountsMax = 200
 
 /**
@@ -37,49 +37,43 @@ export class Stamping {
    * Whether what was read under a stamp was unchanged when this request arrived, or later. At most one command, shared,
    * and one more if an account of the same groups has changed.
    */
-  async isCurrent(stamp: Stamp): Promise<boolean> {
-    return (await this.findChanged(stamp)).length === 0
-  }
-
-  /** The subjects of a stamp that have changed since. Commands as {@link isCurrent}. */
-  async findChanged({ versions, accounts }: Stamp): Promise<readonly Subject[]> {
+  async isCurrent({ versions, accounts }: Stamp): Promise<boolean> {
     await this.look([...versions.keys()])
-    const changed = [...versions].flatMap(([one, value]) => (this.is(one, value) ? [] : [one]))
-    const inDoubt = [...accounts.keys()].filter((account) => changed.includes(groupOf(account)))
+    const changed = new Set(
+      [...versions].flatMap(([subject, value]) =>
+        this.seen.get(subject) === value ? [] : subject,
+      ),
+    )
+    const inDoubt = [...accounts.keys()].filter((account) => changed.has(groupOf(account)))
+    const groups = new Set(inDoubt.map(groupOf))
     // No account of an unchanged group has changed.
     for (const [account, value] of accounts) {
-      const isKnown = this.seen.has(account) || changed.includes(groupOf(account))
-      if (!isKnown) this.seen.set(account, value)
+      if (!this.seen.has(account) && !groups.has(groupOf(account))) this.seen.set(account, value)
     }
-    if (inDoubt.length === 0) return changed
-    const groups = new Map(
-      inDoubt.map((account) => [groupOf(account), this.seen.get(groupOf(account)) ?? '']),
-    )
+    if ([...changed].some((subject) => !groups.has(subject))) return false
+    const current = new Map([...groups].map((group) => [group, this.seen.get(group) ?? '']))
     // Read after their groups, whatever this request has seen of them before.
-    const found = await this.versions.load(inDoubt)
-    const others = inDoubt.filter((account) => found.get(account) !== accounts.get(account))
-    if (others.length > 0) return [...changed, ...others]
+    const read = await this.versions.load(inDoubt)
+    if (inDoubt.some((account) => read.get(account) !== accounts.get(account))) return false
     // So the stamp is right under the new versions of the groups too.
-    for (const [group, value] of groups) versions.set(group, value)
-    return changed.filter((subject) => !groups.has(subject))
+    for (const [group, value] of current) versions.set(group, value)
+    return true
   }
 
   /**
    * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and two more if versions are
    * missing.
    * @param reader whose timeline will be read.
-   * @param authors who are likely on it. Their versions are read with those of the reader.
+   * @returns undefined while nothing may be kept under versions.
    */
-  async begin(reader: string, authors: readonly string[]): Promise<StampBuilder> {
-    const builder = new StampBuilder(
-      (subjects) => this.see(subjects),
-      (subjects) => this.versions.load(subjects),
-    )
-    const accounts = accountsOf([reader, ...authors])
+  async begin(reader: string): Promise<StampBuilder | undefined> {
+    if (!(await this.versions.areComplete())) return undefined
+    const builder = new StampBuilder((subjects) => this.see(subjects))
     const own = [...relationsOf([reader]), ...timelinesOf([reader]), 'registrations' as const]
-    await this.see([...own, ...accounts.map(groupOf), ...accounts])
+    const account = accountsOf([reader])
+    await this.see([...own, ...account.map(groupOf), ...account])
     await builder.cover(own)
-    await builder.coverAccounts(accountsOf([reader]))
+    await builder.coverAccounts(account)
     return builder
   }
 
@@ -97,10 +91,6 @@ export class Stamping {
     for (const subject of missing) this.seen.set(subject, found.get(subject))
     return given.map((subject) => this.seen.get(subject))
   }
-
-  private is(subject: Subject, value: string | undefined): boolean {
-    return value !== undefined && this.seen.get(subject) === value
-  }
 }
 
 /** Collects the versions of everything that a read depends on. */
@@ -108,15 +98,10 @@ export class StampBuilder {
   private readonly versions = new Map<Subject, string>()
   private readonly accounts = new Map<Subject, string>()
   private isSpoiled = false
-  private isPageSpoiled = false
 
-  /**
-   * @param see loads versions that the request has not seen, and creates missing ones.
-   * @param reload loads versions again.
-   */
+  /** @param see loads versions that the request has not seen, and creates missing ones. */
   constructor(
     private readonly see: (subjects: readonly Subject[]) => Promise<(string | undefined)[]>,
-    private readonly reload: (subjects: readonly Subject[]) => Promise<SeenVersions>,
   ) {}
 
   /** Adds the versions of subjects. Call it before the data about them is read. */
@@ -147,29 +132,13 @@ export class StampBuilder {
     })
   }
 
-  /** Whether a subject still has the version that this stamp has of it. One command, shared. */
-  async isStill(subject: Subject): Promise<boolean> {
-    const found = await this.reload([subject])
-    return found.has(subject) && found.get(subject) === this.versions.get(subject)
-  }
-
-  /** Notes that the facts about authors depend on something that has no version. */
+  /** Notes that the read depends on something that has no version. */
   spoil(): void {
     this.isSpoiled = true
   }
 
-  /** Notes that the posts of the page depend on something that has no version. The facts about their authors may not. */
-  spoilPage(): void {
-    this.isPageSpoiled = true
-  }
-
-  /** The stamp of the page, after its end. Undefined if it depends on something without a version. */
+  /** The stamp, after the end of the read. Undefined if the read depends on something without a version. */
   finish(): Stamp | undefined {
-    return this.isPageSpoiled ? undefined : this.finishFacts()
-  }
-
-  /** The stamp of the facts about the authors of the page, after its end. Undefined as in {@link finish}. */
-  finishFacts(): Stamp | undefined {
     return this.isSpoiled ? undefined : { versions: this.versions, accounts: this.accounts }
   }
 }

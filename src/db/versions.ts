@@ -51,7 +51,7 @@ const newValue = (): string => randomBytes(12).toString('base64')
 
 /**
  * Gives subjects new versions in the transaction that changes what they are about. Also creates missing ones: otherwise
- * a page that is read before the commit could be kept under a version that is created meantime. So the creation of a
+ * an answer that is read before the commit could be kept under a version that is created meantime. So the creation of a
  * version by a page, and this transaction, wait for each other or collide. One command for each 1,000 subjects, none
  * without subjects.
  */
@@ -192,7 +192,7 @@ export class Versions {
   /**
    * Creates versions, in a transaction: it ends at once if another transaction has raised one of them. Otherwise MongoDB
    * would wait until that transaction ends, whatever the time limit of the command.
-   * @returns those that this call created, none if it fails. Then the page is not kept.
+   * @returns those that this call created, none if it fails. Then the answer is not kept.
    */
   private async create(subjects: readonly Subject[]): Promise<SeenVersions> {
     const value = newValue()

@@ -25,7 +25,7 @@ export interface FeedConfig extends SettingValues {
   readonly entries: EntryContent
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
-  /** Memory for pages and answers that are kept while they are unchanged, in MB. */
+  /** Memory for answers with pages and news that are kept while they are unchanged, in MB. */
   readonly pageCacheMb: number
 }
 

@@ -1,7 +1,6 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
-import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
@@ -40,7 +39,6 @@ import {
 import { checkedAway } from './strategies/retention.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
-import { KeptPages } from './timeline/kept-pages.ts'
 import { NewsReader } from './timeline/news.ts'
 import { PageFactsReader } from './timeline/page-facts.ts'
 import { Pending } from './timeline/pending.ts'
@@ -60,7 +58,6 @@ export interface FeedParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly versions: Versions
-  readonly summaries: EngagementSummaries
   readonly mint: IdMint
   readonly now: () => number
 }
@@ -70,7 +67,6 @@ export interface Feeds {
   readonly feed: FeedService
   readonly news: NewsReader
   readonly watermarks: Watermarks
-  readonly keptPages: KeptPages
   readonly pending: Pending
   readonly reasons: Reasons
   readonly pageFacts: PageFactsReader
@@ -92,7 +88,7 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, versions, summaries, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, versions, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, restrictions } = core
@@ -136,10 +132,6 @@ export function createFeeds(
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
   const watermarks = new Watermarks(pending, now)
-  const keptPages = new KeptPages(versions, {
-    bytesMax: config.pageCacheMb * 512 * 1024,
-    keptMsMax: keptMsMaxOf(config),
-  })
   const feed = new FeedService({
     strategies: {
       FANOUT_ON_READ: fanoutOnRead,
@@ -151,10 +143,8 @@ export function createFeeds(
     pending,
     watermarks,
     posts,
-    summaries,
-    keptPages,
   })
-  const news = new NewsReader(feed, watermarks, keptPages)
+  const news = new NewsReader(feed, watermarks)
   const raiseTimelines = shareRaises(collections)
   const begunDeliveries = new BegunDeliveries({
     ...{ strategies, filters, registry, edges, versions, raiseTimelines },
@@ -201,7 +191,6 @@ export function createFeeds(
     feed,
     news,
     watermarks,
-    keptPages,
     pending,
     reasons,
     pageFacts,
@@ -222,11 +211,11 @@ export function createFeeds(
 }
 
 /**
- * How long a page or an answer is kept, in milliseconds. A reader who is served from memory still has to read the stored
- * cache before it expires. A cache is extended when an eighth of its time is over.
+ * How long an answer is kept, in milliseconds. A reader who is answered from memory still has to read the stored cache
+ * before it expires. A cache is extended when an eighth of its time is over.
  */
 export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>): number =>
-  Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 16)
+  Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 8)
 
 /** Raises the versions of timelines. One command. Small audiences share it. */
 function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines {

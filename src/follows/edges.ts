@@ -151,7 +151,7 @@ export class Edges {
 
   /**
    * As {@link store}, but raises no versions. For a batch of an import, which raises the version of registrations: all
-   * kept pages depend on it. Inserts in the order of the index, which takes the database a sixth less time.
+   * kept answers depend on it. Inserts in the order of the index, which takes the database a sixth less time.
    * One command, two with a second collection.
    */
   async storeImported({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {

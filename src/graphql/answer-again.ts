@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ApolloServerPlugin } from '@apollo/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Stamping } from '../db/stamps.ts'
 import type { Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
 import { etagOf, namesEtag } from '../http/entity-tags.ts'
@@ -48,7 +49,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     const viewer = await viewerOf(request).catch(() => undefined)
     const key = viewer === undefined ? undefined : keyOf(request, viewer)
     if (viewer === undefined || key === undefined) return
-    const keeping = new Keeping(versions, key)
+    const keeping = new Keeping(key, answers.isRepeated(key) ? new Stamping(versions) : undefined)
     request.keeping = keeping
     const kept = registersDocument(request, persisted) ? undefined : answers.find(key)
     if (!kept) return answers.countServed(false)
@@ -72,10 +73,9 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
   http.addHook('onSend', async (request, reply, payload) => {
     const { keeping, kept, method } = request
     if (!keeping || reply.statusCode !== 200 || typeof payload !== 'string') return payload
-    if (!kept && keeping.mayKeep) {
+    if (!kept) {
       const contentType = String(reply.getHeader('content-type'))
-      const about = { contentType, operation: request.scope?.operation }
-      answers.keep(keeping.key, () => keeping.answerOf(payload, about))
+      keeping.keepIn(answers, payload, { contentType, operation: request.scope?.operation })
     }
     if (method !== 'GET') return payload
     const vary = reply.getHeader('vary')
@@ -111,7 +111,7 @@ async function chargeIfCurrent(
 ): Promise<Partial<Charge> | undefined> {
   const charge = await chargeCost(cost)
   keeping.noteCharge(cost, charge)
-  const isCurrent = !charge?.refusal && (await keeping.stamping.isCurrent(stamp))
+  const isCurrent = !charge?.refusal && (await keeping.stamping?.isCurrent(stamp))
   return isCurrent ? (charge ?? {}) : undefined
 }
 

@@ -1,7 +1,7 @@
-import { type KeptBounds, KeptValues } from '../db/kept-values.ts'
-import { bytesOfStamp, type Stamp, Stamping } from '../db/stamps.ts'
-import type { Versions } from '../db/versions.ts'
+import { LRUCache } from 'lru-cache'
+import { bytesOfStamp, type Stamp, type Stamping } from '../db/stamps.ts'
 import { etagOf } from '../http/entity-tags.ts'
+import { measureCache } from '../metrics/caches.ts'
 import { type AnswerTemplate, bytesOfTemplate, type Hole, templateOf } from './answer-template.ts'
 import type { Charge } from './rate-limit.ts'
 
@@ -30,65 +30,99 @@ interface Visit {
   readonly failures: number
 }
 
-/** The answers of operations whose result has versions, in memory: from the second answer that may be kept. */
-export class KeptAnswers {
-  private readonly visits: KeptValues<Visit>
+/** The bounds of {@link KeptAnswers}. */
+interface KeptBounds {
+  /** Estimated bytes in memory. 0: nothing is kept. */
+  readonly bytesMax: number
+  /** How long an answer is kept, in milliseconds. */
+  readonly keptMsMax: number
+}
 
-  constructor(bounds: KeptBounds) {
-    this.visits = new KeptValues('answers', bounds, bytesOf)
+/** The share of the memory that one answer may take. */
+const largestShare = 1 / 64
+
+/**
+ * The answers of operations whose result has versions, in memory: from the second answer on. The answer used longest ago
+ * is dropped first.
+ */
+export class KeptAnswers {
+  private readonly visits: LRUCache<string, Visit> | undefined
+  /** Counts whether a request was answered from memory. */
+  readonly countServed: (isKept: boolean) => void
+
+  constructor({ bytesMax, keptMsMax }: KeptBounds) {
+    const maxSize = Math.floor(bytesMax)
+    if (maxSize > 0) {
+      this.visits = new LRUCache<string, Visit>({
+        maxSize,
+        maxEntrySize: Math.ceil(maxSize * largestShare),
+        ttl: Math.max(1, Math.ceil(keptMsMax)),
+        sizeCalculation: bytesOf,
+      })
+    }
+    this.countServed = measureCache('answers', () => this.visits?.calculatedSize ?? 0).countRead
   }
 
   /** The kept answer of a request. It may be out of date. */
   find(key: string): KeptAnswer | undefined {
-    return this.visits.get(key)?.answer
+    return this.visits?.get(key)?.answer
   }
 
-  /** Counts whether a request was answered from memory. */
-  countServed(isKept: boolean): void {
-    this.visits.countServed(isKept)
+  /** Whether a request was sent before, so that its answer is worth a stamp. */
+  isRepeated(key: string): boolean {
+    const visit = this.visits?.get(key)
+    return visit !== undefined && visit.failures < failuresMax
   }
 
-  /** Keeps an answer, unless this is the first request. Only then it is not rendered. */
-  keep(key: string, render: () => KeptAnswer | undefined): void {
-    const visit = this.visits.get(key)
-    if (!visit || visit.failures >= failuresMax) {
-      this.visits.set(key, visit ?? { answer: undefined, failures: 0 })
-      return
-    }
-    this.visits.set(key, { answer: render(), failures: 0 })
+  /** Notes a request whose next answer may be kept. */
+  note(key: string): void {
+    if (!this.visits?.has(key)) this.visits?.set(key, { answer: undefined, failures: 0 })
+  }
+
+  /** Keeps the answer of a request. @param answer undefined if it has no template. */
+  keep(key: string, answer: KeptAnswer | undefined): void {
+    const failures = this.visits?.get(key)?.failures ?? 0
+    this.visits?.set(key, { answer, failures: 0 })
     // It has no template, or is too large.
-    if (this.visits.get(key)?.answer === undefined)
-      this.visits.set(key, { answer: undefined, failures: visit.failures + 1 })
+    if (this.find(key) === undefined)
+      this.visits?.set(key, { answer: undefined, failures: failures + 1 })
   }
 }
 
 const bytesOf = ({ answer }: Visit): number =>
   answer ? 900 + bytesOfTemplate(answer.template) + bytesOfStamp(answer.stamp) : 300
 
+/** What decides the whole answer but its holes. */
+interface Offer {
+  readonly stamp: Stamp | undefined
+  readonly holesOf: () => readonly Hole[]
+}
+
 /** What a request of a viewer does with kept answers. */
 export class Keeping {
-  readonly stamping: Stamping
-  /** What decides the whole answer but its holes. Undefined unless the answer may be kept. */
-  private stamp: Stamp | undefined
-  private holesOf: () => readonly Hole[] = () => []
+  /** Undefined unless the answer depends only on what may have a stamp. */
+  private offer: Offer | undefined
   private cost: number | undefined
   /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
   isNews = false
   /** What the request was charged already, for this cost. */
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
 
-  /** @param key names the viewer and everything of the request that decides the answer. */
+  /**
+   * @param key names the viewer and everything of the request that decides the answer.
+   * @param stamping of a request that is repeated. Undefined: its answer is not kept, so it reads no versions.
+   */
   constructor(
-    versions: Versions,
     readonly key: string,
-  ) {
-    this.stamping = new Stamping(versions)
-  }
+    readonly stamping: Stamping | undefined,
+  ) {}
 
-  /** Notes what decides the only field of the operation, but its holes. Default: it has none. */
+  /**
+   * Notes what decides the only field of the operation, but its holes. Default: it has none.
+   * @param stamp undefined if no versions were read, or something without a version decides the field.
+   */
   offerStamp(stamp: Stamp | undefined, holesOf: () => readonly Hole[] = () => []): void {
-    this.stamp = stamp
-    this.holesOf = holesOf
+    this.offer = { stamp, holesOf }
   }
 
   noteCost(cost: number): void {
@@ -107,24 +141,21 @@ export class Keeping {
 
   /** Notes that the answer depends on more than its stamp says, or has errors. */
   refuse(): void {
-    this.stamp = undefined
+    this.offer = undefined
   }
 
-  /** Whether the answer may be kept. */
-  get mayKeep(): boolean {
-    return this.stamp !== undefined && this.cost !== undefined
-  }
-
-  /** The rendered answer as it may be kept. Undefined if it may not, or if a hole has no value. */
-  answerOf(
-    body: string,
-    about: Pick<KeptAnswer, 'contentType' | 'operation'>,
-  ): KeptAnswer | undefined {
-    const { stamp, cost, isNews } = this
-    if (!stamp || cost === undefined) return undefined
-    const template = templateOf(body, this.holesOf())
-    if (!template) return undefined
-    const etag = template.holes.length === 0 ? etagOf(body) : undefined
-    return { template, stamp, cost, etag, isNews, ...about }
+  /** Keeps the rendered answer if it has a stamp. Otherwise notes the request if its next answer may have one. */
+  keepIn(answers: KeptAnswers, body: string, about: AnswerLabels): void {
+    const { key, offer, cost, isNews } = this
+    if (!offer || cost === undefined) return
+    if (!offer.stamp) {
+      answers.note(key)
+      return
+    }
+    const template = templateOf(body, offer.holesOf())
+    const etag = template?.holes.length === 0 ? etagOf(body) : undefined
+    answers.keep(key, template && { template, stamp: offer.stamp, cost, etag, isNews, ...about })
   }
 }
+
+type AnswerLabels = Pick<KeptAnswer, 'contentType' | 'operation'>

@@ -3,7 +3,7 @@ import type { Stamping } from '../db/stamps.ts'
 import type { EngagementKind } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
-import type { AuthorFacts } from '../feed/timeline/page-facts.ts'
+import type { PageFacts } from '../feed/timeline/page-facts.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
 import type { Suggestion } from '../follows/suggestions.ts'
@@ -97,7 +97,7 @@ const userOf = (owner: UserId | PostRef): UserId =>
  * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
  * Requests share no loaders. A request replaces its loaders after every mutation.
  * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous request.
- * @param stamping of the request, which is a query. Undefined: no page is kept.
+ * @param stamping of a query whose answer is kept. Undefined: it is not.
  */
 export function createLoaders(
   {
@@ -205,7 +205,7 @@ export type Loaders = ReturnType<typeof createLoaders>
  */
 export function primeLoaders(
   { user, live, viewerFollows, restrictions, stats }: Loaders,
-  pages: readonly AuthorFacts[],
+  pages: readonly PageFacts[],
   group: string | undefined,
 ): void {
   for (const page of pages) {
@@ -216,7 +216,7 @@ export function primeLoaders(
         viewerFollows.prime(author, followed.has(author))
       }
       restrictions.prime(author, byAuthor.get(author) ?? null)
-      if (counted) stats.prime(author, counted.get(author) ?? null)
+      stats.prime(author, counted.get(author) ?? null)
       if (profiles) user.prime(author, profiles.get(author) ?? null)
     }
   }

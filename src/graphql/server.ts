@@ -163,7 +163,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   }
   http.decorateRequest('viewer', undefined)
   const answers = new KeptAnswers({
-    bytesMax: config.feed.pageCacheMb * 512 * 1024,
+    bytesMax: config.feed.pageCacheMb * 1024 * 1024,
     keptMsMax: keptMsMaxOf(config.feed),
   })
   const { versions, summaries } = services

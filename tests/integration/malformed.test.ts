@@ -27,7 +27,7 @@ const unshaped: Partial<Record<CollectionName, string>> = {
   imports: 'the checkpoint of an import, which reads it itself',
   repairs: 'a record for people',
   rate_limits: 'what a client has used of a minute',
-  versions: 'a version, which only tells kept pages that something changed',
+  versions: 'a version, which only tells kept answers that something changed',
   meta: 'the record of the schema, which each process checks when it starts',
 }
 

@@ -9,6 +9,7 @@ import { checkLaw } from './model/check-law.ts'
 import type { KeptDamage } from './model/kept-repairs.ts'
 import {
   anyKeptPlan,
+  closeAnswering,
   type KeptPlan,
   KeptSimulation,
   type KeptWriter,
@@ -23,13 +24,14 @@ const trimmed = useServices()
 const asked = ['CACHE', 'INBOX'] as const
 const tally = new Map<string, number>()
 const setting: Setting = { harness, feed: small(asked), asked, registered: asked, tally }
+afterAll(closeAnswering)
 afterAll(() => noteFact(`L1, kept: ${JSON.stringify(Object.fromEntries([...tally].sort()))}`))
 
 test.each([
   ['everything is stored', {}],
   ['two entries are stored', { harness: trimmed, feed: fewEntries(asked) }],
 ] as const)(
-  'pages that two processes keep equal the model after every change by either (%s)',
+  'answers that two processes keep equal the model after every change by either (%s)',
   async (name, other) => {
     const law = fc.asyncProperty(anyKeptPlan, async (plan) =>
       new KeptSimulation({ ...setting, ...other }, plan).run(),
@@ -95,7 +97,7 @@ test.each(Object.keys(mutants))(
       ...{ numRuns: 200, endOnFailure: true, seed: 1 },
       examples: example ? [[example]] : [],
     })
-    noteFact(`L1 mutant of kept pages: ${name}: failed after ${outcome.numRuns} histories`)
+    noteFact(`L1 mutant of kept answers: ${name}: failed after ${outcome.numRuns} histories`)
     expect(outcome).toMatchObject({ failed: true, interrupted: false })
     expect(String(outcome.errorInstance)).toContain('AssertionError')
   },
@@ -130,7 +132,7 @@ test.each(['graph', 'relations'] as const)(
 )
 
 test('the law L1 finds an import that raises no version', async () => {
-  // Pages are kept with the knowledge that the author of stored entries is not followed.
+  // Answers are kept with the knowledge that the author of stored entries is not followed.
   const unfollow = { kind: 'unfollow', a: 0, b: 2, groups: [] } as const
   const again = { kind: 'import', from: 'graph', a: 0, b: 2 } as const
   const idles = Array.from({ length: 12 }, () => idle)

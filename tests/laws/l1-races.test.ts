@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { Stamping } from '../../src/db/stamps.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
@@ -75,11 +74,7 @@ type Row = [name: string, ...Race]
 
 async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {
   const window = { limit, backward: false }
-  const page = await services.feed.timeline(
-    of,
-    { window, strategy, projection: 'ref' },
-    new Stamping(services.versions),
-  )
+  const page = await services.feed.timeline(of, { window, strategy, projection: 'ref' })
   return page.items.map(({ id }) => id)
 }
 const readCache: Step = (main) => read(main, reader, 'CACHE')

@@ -64,17 +64,26 @@ export function killedAtWrite(db: Db, at: number, effect: Effect) {
  * @param which `all` also counts calls in transactions, and aggregates of the whole database, such as the facts of a page.
  */
 export function heldAtCall(db: Db, at: number, which: 'collections' | 'all' = 'collections') {
-  const [reached, going] = [gate(), gate()]
-  let left = at
+  const { db: held, hold } = holdable(db, which)
+  return { db: held, ...hold(at) }
+}
+
+/** As {@link heldAtCall}, for one call after the other: `hold` counts the calls from then on. */
+export function holdable(db: Db, which: 'collections' | 'all') {
+  let held: { left: number; readonly reach: () => void; readonly going: Promise<void> } | undefined
   const around: Around = async ({ inTransaction, args }, go) => {
-    if ((which === 'all' || !inTransaction) && left-- === 0) {
-      reached.open()
-      await going.opened
+    if (held && (which === 'all' || !inTransaction) && held.left-- === 0) {
+      held.reach()
+      await held.going
     }
     return go(args)
   }
-  const held = watched(db, around, which === 'all')
-  return { db: held, reached: reached.opened, go: going.open }
+  const hold = (at: number) => {
+    const [reached, going] = [gate(), gate()]
+    held = { left: at, reach: reached.open, going: going.opened }
+    return { reached: reached.opened, go: going.open }
+  }
+  return { db: watched(db, around, which === 'all'), hold }
 }
 
 /** The half of a bulk write that a killed server has written. */

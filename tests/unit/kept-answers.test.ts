@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import type { Stamping } from '../../src/db/stamps.ts'
 import type { Subject } from '../../src/db/versions.ts'
 import { keptMsMaxOf } from '../../src/feed/feeds.ts'
-import { KeptPages } from '../../src/feed/timeline/kept-pages.ts'
 import { type AnswerTemplate, templateOf } from '../../src/graphql/answer-template.ts'
-import { KeptAnswers } from '../../src/graphql/kept-answers.ts'
+import { Keeping, KeptAnswers } from '../../src/graphql/kept-answers.ts'
 import { etagOf, namesEtag } from '../../src/http/entity-tags.ts'
-import type { PostId, UserId } from '../../src/lib/ids.ts'
 
 const stamp = { versions: new Map<Subject, string>([['registrations', '1']]), accounts: new Map() }
 /** The rendered part of an answer without holes. */
@@ -24,10 +23,10 @@ const about = {
 }
 const bounds = { bytesMax: 200_000, keptMsMax: 60_000 }
 
-test('answers are bounded in bytes, and the one used longest ago is dropped', async () => {
+test('answers are bounded in bytes, and the one used longest ago is dropped', () => {
   const answers = new KeptAnswers(bounds)
   for (const n of Array.from({ length: 200 }, (_, n) => n >> 1))
-    answers.keep(`${n}`, () => ({ ...about, ...renderedAs('x'.repeat(500)) }))
+    answers.keep(`${n}`, { ...about, ...renderedAs('x'.repeat(500)) })
   const found = Array.from({ length: 100 }, (_, n) => answers.find(`${n}`))
   const kept = found.filter((one) => one !== undefined)
   expect(kept.length).toBeGreaterThan(10)
@@ -35,43 +34,78 @@ test('answers are bounded in bytes, and the one used longest ago is dropped', as
   expect(found[99]).toBeDefined()
 })
 
-test('an answer is kept from its second request on, and takes a small share of the memory', () => {
+test('an answer takes a small share of the memory, and without memory none is kept', () => {
   const answers = new KeptAnswers(bounds)
   const small = { ...about, ...renderedAs('{}') }
-  answers.keep('a', () => expect.fail('rendered at the first request'))
-  expect(answers.find('a')).toBeUndefined()
-  answers.keep('a', () => small)
+  answers.keep('a', small)
   expect(answers.find('a')).toEqual(small)
-  const large = { ...about, ...renderedAs('x'.repeat(bounds.bytesMax / 64)) }
-  for (let times = 0; times < 2; times++) answers.keep('b', () => large)
-  expect(answers.find('b')).toBeUndefined()
+  const none = new KeptAnswers({ ...bounds, bytesMax: 0 })
+  none.note('a')
+  none.keep('a', small)
+  expect([none.find('a'), none.isRepeated('a')]).toEqual([undefined, false])
+  answers.note('b')
+  for (let times = 0; times < 2; times++) {
+    expect(answers.isRepeated('b')).toBe(true)
+    answers.keep('b', { ...about, ...renderedAs('x'.repeat(bounds.bytesMax / 64)) })
+    expect(answers.find('b')).toBeUndefined()
+  }
+  // No further stamp is read for it.
+  expect(answers.isRepeated('b')).toBe(false)
 })
 
-test('pages are bounded in bytes, and nothing is kept without memory', async () => {
-  const areComplete = async () => true
-  const slice = {
-    items: Array.from({ length: 50 }, (_, n) => ({
-      ...{ id: `${n}` as PostId, author: 'a' as UserId, text: 'x'.repeat(100) },
-    })),
-    ...{ servedBy: 'INBOX' as const, isStored: true, facts: [] },
+describe('the first request of an answer', () => {
+  const holes = () => [{ path: ['none'], post: {} as never, field: 'likeCount' }]
+  const stamping = {} as Stamping
+  const labels = { contentType: about.contentType, operation: about.operation }
+  const answered = (answers: KeptAnswers, change: (keeping: Keeping) => void) => {
+    const keeping = new Keeping('a', answers.isRepeated('a') ? stamping : undefined)
+    keeping.noteCost(1)
+    change(keeping)
+    keeping.keepIn(answers, '{"data":{}}', labels)
+    return { stamping: keeping.stamping, isKept: answers.find('a') !== undefined }
   }
-  // A page may take a 64th of the memory.
-  const larger = { ...bounds, bytesMax: 2_000_000 }
-  const pages = new KeptPages({ areComplete }, larger)
-  const none = new KeptPages({ areComplete }, { ...bounds, bytesMax: 0 })
-  for (let n = 0; n < 200; n++) for (const one of [pages, none]) one.keep(`${n}`, slice, stamp)
-  const found = await Promise.all(Array.from({ length: 200 }, (_, n) => pages.findVisit(`${n}`)))
-  const kept = found.filter((one) => one?.slice !== undefined)
-  expect(kept.length).toBeGreaterThan(1)
-  expect(kept.length * 50 * 400).toBeLessThanOrEqual(larger.bytesMax)
-  expect(await none.findVisit('199')).toBeUndefined()
+
+  test('reads no versions, and the second one keeps the answer', () => {
+    const answers = new KeptAnswers(bounds)
+    const first = answered(answers, (keeping) => keeping.offerStamp(undefined))
+    expect(first).toEqual({ stamping: undefined, isKept: false })
+    const second = answered(answers, (keeping) => keeping.offerStamp(stamp))
+    expect(second).toEqual({ stamping, isKept: true })
+  })
+
+  test('is not noted if its answer depends on something without versions, or has errors', () => {
+    const answers = new KeptAnswers(bounds)
+    answered(answers, () => {})
+    answered(answers, (keeping) => {
+      keeping.offerStamp(undefined)
+      keeping.refuse()
+    })
+    expect(answers.isRepeated('a')).toBe(false)
+  })
+
+  test('is sent by several clients at once, and the answer is kept all the same', () => {
+    const answers = new KeptAnswers(bounds)
+    const all = Array.from({ length: 4 }, () => new Keeping('a', undefined))
+    for (const keeping of all) {
+      keeping.noteCost(1)
+      keeping.offerStamp(undefined)
+      keeping.keepIn(answers, '{"data":{}}', labels)
+    }
+    expect(answered(answers, (keeping) => keeping.offerStamp(stamp)).isKept).toBe(true)
+  })
+
+  test('is followed by no further try after two answers without a value in a hole', () => {
+    const answers = new KeptAnswers(bounds)
+    answered(answers, (keeping) => keeping.offerStamp(undefined))
+    for (let times = 0; times < 2; times++)
+      expect(answered(answers, (keeping) => keeping.offerStamp(stamp, holes)).isKept).toBe(false)
+    expect(answered(answers, (keeping) => keeping.offerStamp(undefined)).stamping).toBeUndefined()
+  })
 })
 
 test('an answer is kept for less than the time after which its reader must read the stored cache', () => {
   for (const cacheAwayDays of [0.01, 1, 30, 3_660]) {
-    // A page that is as old as allowed can become an answer that is as old as allowed.
-    const servedMs = 2 * keptMsMaxOf({ cacheAwayDays })
-    expect(servedMs).toBeLessThanOrEqual((cacheAwayDays * 86_400_000) / 8)
+    expect(keptMsMaxOf({ cacheAwayDays })).toBeLessThanOrEqual((cacheAwayDays * 86_400_000) / 8)
   }
 })
 

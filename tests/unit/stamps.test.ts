@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Stamp, Stamping } from '../../src/db/stamps.ts'
-import { groupOf, type Subject, type Versions } from '../../src/db/versions.ts'
+import { type Stamp, type StampBuilder, Stamping } from '../../src/db/stamps.ts'
+import { accountsOf, groupOf, type Subject, type Versions } from '../../src/db/versions.ts'
 
 const author: Subject = 'account:author'
 const group = groupOf(author)
@@ -12,7 +12,8 @@ function versionsOf(values: Map<Subject, string>) {
     if (subjects.length > 0) reads.push(subjects)
     return new Map(subjects.flatMap((one) => (values.has(one) ? [[one, values.get(one)]] : [])))
   }
-  return { versions: { load, loadOrCreate: load } as unknown as Versions, reads }
+  const areComplete = async () => true
+  return { versions: { load, loadOrCreate: load, areComplete } as unknown as Versions, reads }
 }
 
 const stampOf = (): Stamp => ({
@@ -58,8 +59,35 @@ test.each([
   ])
   const { versions } = versionsOf(values)
   const stamp = stampOf()
-  expect(await new Stamping(versions).findChanged(stamp)).toContain(author)
+  expect(await new Stamping(versions).isCurrent(stamp)).toBe(false)
   expect(stamp.versions.get(group)).toBe('1')
+})
+
+test('after another change no account is read', async () => {
+  const values = new Map<Subject, string>([
+    ['registrations', '2'],
+    [group, '2'],
+  ])
+  const { versions, reads } = versionsOf(values)
+  expect(await new Stamping(versions).isCurrent(stampOf())).toBe(false)
+  expect(reads).toEqual([['registrations', group]])
+})
+
+test('a read that depends on something without a version has no stamp, nor one of too many accounts', async () => {
+  const values = new Map<Subject, string>()
+  const { versions } = versionsOf(values)
+  const begin = async () => (await new Stamping(versions).begin('reader')) as StampBuilder
+  expect((await begin()).finish()).toBeUndefined()
+  const everything = { get: () => '1', has: () => true } as unknown as Map<Subject, string>
+  const stamping = new Stamping(versionsOf(everything).versions)
+  const [spoiled, large] = [await stamping.begin('reader'), await stamping.begin('reader')]
+  expect(spoiled?.finish()?.versions.size).toBe(4)
+  spoiled?.spoil()
+  expect(spoiled?.finish()).toBeUndefined()
+  await large?.coverAccounts(accountsOf(Array.from({ length: 199 }, (_, n) => `${n}`)))
+  expect(large?.finish()?.accounts.size).toBe(200)
+  await large?.coverAccounts(accountsOf(['more']))
+  expect(large?.finish()).toBeUndefined()
 })
 
 test('the versions of unchanged groups stand for those of their accounts in the next stamp', async () => {
@@ -75,8 +103,8 @@ test('the versions of unchanged groups stand for those of their accounts in the 
   const { versions, reads } = versionsOf(values)
   const stamping = new Stamping(versions)
   expect(await stamping.isCurrent(stampOf())).toBe(true)
-  const builder = await stamping.begin('reader', ['author'])
-  await builder.coverAccounts([author])
-  expect(builder.finish()?.accounts.get(author)).toBe('a')
+  const builder = await stamping.begin('reader')
+  await builder?.coverAccounts([author])
+  expect(builder?.finish()?.accounts.get(author)).toBe('a')
   expect(reads.flat().filter((one) => one === author)).toEqual([])
 })

@@ -155,7 +155,7 @@ export const bindRegistration = (
       await strategy.merge(reader, { ...segment, entries }, registration)
       await strategy.floors?.trim([reader], registration)
     }
-    // Also if the floor is above all of them: a page that was kept before the floor rose may lack them.
+    // Also if the floor is above all of them: an answer that was kept before the floor rose may lack them.
     await raiseTimelines([reader])
     return entries.length === segment.entries.length
   },

@@ -1,12 +1,13 @@
 import { isMalformedData } from '../../db/errors.ts'
-import type { Stamp, Stamping } from '../../db/stamps.ts'
-import { accountsOf, type Subject, timelinesOf } from '../../db/versions.ts'
+import type { Stamping } from '../../db/stamps.ts'
+import { accountsOf } from '../../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import type { UserId } from '../../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
+import type { Posts } from '../../posts/posts.ts'
 import {
   isBackfilled,
   isSameRegistration,
@@ -16,14 +17,6 @@ import {
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { Entry } from '../strategies/strategy.ts'
 import { CandidateReader, type FeedStrategies } from './candidates.ts'
-import { EntryFacts, type EntryFactsParts } from './entry-facts.ts'
-import {
-  type KeptPages,
-  type KeptSlice,
-  knownFactsOf,
-  type RepeatedRead,
-  renewedPost,
-} from './kept-pages.ts'
 import type {
   StampedSlice,
   TimelineItem,
@@ -32,27 +25,22 @@ import type {
   TimelineRequest,
   TimelineSlice,
 } from './page.ts'
-import type { AuthorFacts, PageFacts } from './page-facts.ts'
+import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
-import { keepExistingPosts } from './presentation.ts'
+import { containText, keepExistingPosts } from './presentation.ts'
 import { hiddenAuthors } from './visibility.ts'
 import type { Watermarks } from './watermark.ts'
 
 /** The parts that {@link FeedService} works with. */
-export interface FeedServiceParts extends EntryFactsParts {
+export interface FeedServiceParts {
   readonly strategies: FeedStrategies
   /** The strategy of requests that name none. */
   readonly standard: FeedStrategyName
   readonly registry: Registry
   readonly pending: Pending
   readonly watermarks: Watermarks
-  readonly keptPages: KeptPages
-}
-
-/** A slice that was read, or kept. */
-interface LoadedSlice extends Omit<TimelineSlice, 'facts'> {
-  readonly facts: readonly AuthorFacts[]
-  readonly stamp?: Stamp | undefined
+  readonly pageFacts: PageFactsReader
+  readonly posts: Pick<Posts, 'authorsOf'>
 }
 
 /** How long no further warning is logged, in milliseconds. */
@@ -70,13 +58,10 @@ const triesMax = 3
  * @see law L1
  */
 export class FeedService {
-  private readonly entryFacts: EntryFacts
   private log: Log | undefined
   private warnedMs = Number.NEGATIVE_INFINITY
 
-  constructor(private readonly parts: FeedServiceParts) {
-    this.entryFacts = new EntryFacts(parts)
-  }
+  constructor(private readonly parts: FeedServiceParts) {}
 
   /** From now on, logs each defect that FANOUT_ON_READ hides, at most every 10 s. */
   start(log: Log): void {
@@ -88,9 +73,8 @@ export class FeedService {
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
    * Cost: the strategy's commands and one for facts and contents, and the same again for each refill.
    * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the reader waits. None
-   * for FANOUT_ON_READ. A repeated page that has not changed costs one for its versions and one for contents, both
-   * shared with concurrent requests.
-   * @param stamping of the request. Default: reads no versions.
+   * for FANOUT_ON_READ. With `stamping`, those of {@link readSlice}.
+   * @param stamping of a request whose answer is kept while the stamp of the page is current. Default: no stamp.
    */
   async timeline(
     reader: UserId,
@@ -109,7 +93,7 @@ export class FeedService {
     const query = { reader, group, projection, profiles, range: rangeOf(window) }
     // Versions that were read before the watermark could hide a delivery that ended since.
     const isLate = request.watermark || request.pending
-    const { items, servedBy, isStored, facts, stamp } = await this.loadSlice(
+    const { items, servedBy, isStored, facts, stamp } = await this.readSlice(
       strategy,
       query,
       isLate ? stamping?.afresh() : stamping,
@@ -157,80 +141,37 @@ export class FeedService {
   }
 
   /**
-   * As {@link readSlice}, or from memory if nothing has changed since. Only what versions cover is kept: pages of
-   * strategies that store all posts, and of all strategies the facts about the authors.
+   * Reads a slice of a timeline, and the stamp of what decides it. Only strategies that store the posts of all authors
+   * have one: the others show a post at its commit, before any version can tell.
+   * Cost: the strategy's commands and one for facts, and the same again for each refill. With `stamping`, one for the
+   * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
    */
-  private async loadSlice(
+  async readSlice(
     name: FeedStrategyName,
     query: TimelineQuery,
-    stamping: Stamping | undefined,
-  ): Promise<LoadedSlice> {
-    if (!stamping) return this.readSlice(name, query)
-    const { keptPages } = this.parts
-    const key = JSON.stringify(['page', name, query])
-    const visit = await keptPages.findVisit(key)
-    const slice = visit?.slice
-    const changed = slice && (await stamping.findChanged(slice.stamp))
-    const isCurrent = slice?.isPage && changed?.length === 0
-    const kept = isCurrent ? await this.renew(slice, query) : undefined
-    keptPages.countServed(kept !== undefined)
-    return kept ?? this.readAgain(name, query, { key, visit, changed, stamping })
-  }
-
-  /**
-   * As {@link readSlice}, with the facts about authors of the last visit if they are still right. Keeps the slice from
-   * its second visit on.
-   */
-  async readAgain(
-    name: FeedStrategyName,
-    query: TimelineQuery,
-    { key, visit, changed, stamping }: RepeatedRead,
+    stamping?: Stamping,
   ): Promise<StampedSlice> {
-    const { keptPages } = this.parts
-    if (!visit) {
-      const read = await this.readSlice(name, query)
-      keptPages.noteVisit(key, read.facts)
-      return read
-    }
-    const builder = await stamping.begin(query.reader, visit.authors)
-    const isTimeline = (subject: Subject) => timelinesOf([query.reader]).includes(subject)
-    const known = changed?.every(isTimeline) && visit.slice ? knownFactsOf(visit.slice) : undefined
-    const read = await this.readSlice(name, { ...query, stamp: builder, known })
-    const stamp = storesAllPosts(name) ? builder.finish() : undefined
-    const factsStamp = builder.finishFacts()
-    if (factsStamp) keptPages.keep(key, read, factsStamp, stamp !== undefined)
-    return { ...read, stamp }
-  }
-
-  /**
-   * A kept slice with the current counts of its posts, if they are needed. Undefined if a post was just deleted. At
-   * most one command, shared.
-   */
-  private async renew(slice: KeptSlice, query: TimelineQuery): Promise<KeptSlice | undefined> {
-    if (query.projection !== 'content' || slice.items.length === 0) return slice
-    const summaries = await this.parts.summaries.load(slice.items, undefined)
-    const items = slice.items.flatMap((item) => {
-      const summary = summaries.get(item.id)
-      return summary ? renewedPost(item, summary.counts) : []
-    })
-    return items.length === slice.items.length ? { ...slice, items } : undefined
+    const stamp = storesAllPosts(name) ? await stamping?.begin(query.reader) : undefined
+    const slice = await this.readRegistered(name, { ...query, stamp })
+    return { ...slice, stamp: stamp?.finish() }
   }
 
   /**
    * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
    * registrations, it reads again under these.
    * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
-   * Cost: the strategy's commands and one for facts, and the same again for each refill. With a stamp, one for the
-   * versions of authors, shared.
    */
-  async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
+  private async readRegistered(
+    name: FeedStrategyName,
+    query: TimelineQuery,
+  ): Promise<TimelineSlice> {
     const { registry } = this.parts
     let registered = await registry.lastSeen()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered =
         tries <= triesMax && registration !== undefined && isBackfilled(registration, query.reader)
-      if (!isCovered) query.stamp?.spoilPage()
+      if (!isCovered) query.stamp?.spoil()
       const slice = isCovered
         ? await this.fillStored(name, registration, query)
         : await this.fillSlice('FANOUT_ON_READ', registration, query)
@@ -257,7 +198,7 @@ export class FeedService {
       if (isUnexpected) this.warn(error)
     }
     timelineFallbacks.inc()
-    query.stamp?.spoilPage()
+    query.stamp?.spoil()
     return this.fillSlice('FANOUT_ON_READ', registration, query)
   }
 
@@ -288,20 +229,29 @@ export class FeedService {
         if (entries.length === 0) return []
         // A page that hides many entries would have the versions of many authors.
         if (facts.length > 1) query.stamp?.spoil()
-        const refs = await this.entryFacts.loadRefs(entries)
+        const refs = await this.loadRefs(entries)
         await query.stamp?.coverAccounts(accountsOf(refs.map(({ author }) => author)))
-        const found = await this.entryFacts.load(entries, refs, query)
-        facts.push(found)
-        for (const author of hiddenAuthors(found, query.reader, query.group))
+        const content = query.projection !== 'ref' && !containText(entries, query.projection)
+        const pageFacts = await this.parts.pageFacts.load(refs, { ...query, content })
+        facts.push(pageFacts)
+        for (const author of hiddenAuthors(pageFacts, query.reader, query.group))
           excludedAuthors.add(author)
-        return keepExistingPosts(entries, found, query.projection).filter(
+        return keepExistingPosts(entries, pageFacts, query.projection).filter(
           ({ author }) => !excludedAuthors.has(author),
         )
       },
     )
     // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out on
     // read continues the page below them, and the delivery of a post that it lacks is pending.
-    if (!candidates.isStored) query.stamp?.spoilPage()
+    if (!candidates.isStored) query.stamp?.spoil()
     return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
+  }
+
+  /** The posts of entries. One command if an entry does not hold its author. */
+  private async loadRefs(entries: readonly Entry[]): Promise<PostRef[]> {
+    const unknown = entries.filter(({ author }) => author === undefined).map(({ id }) => id)
+    const authors =
+      unknown.length > 0 ? await this.parts.posts.authorsOf(unknown) : new Map<PostId, UserId>()
+    return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }

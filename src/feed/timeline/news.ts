@@ -3,9 +3,7 @@ import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { FeedService } from './feed-service.ts'
-import type { KeptPages } from './kept-pages.ts'
-import type { StampedSlice, TimelineQuery } from './page.ts'
-import type { AuthorFacts } from './page-facts.ts'
+import type { PageFacts } from './page-facts.ts'
 import { isAsHeld, type PollCursor, settle } from './poll-cursor.ts'
 import type { Watermarks } from './watermark.ts'
 
@@ -41,8 +39,8 @@ export interface News {
   /** The cursor of the next poll by a poller that holds the same posts. */
   readonly cursor: PollCursor
   /** The facts that were read about the authors. */
-  readonly facts: readonly AuthorFacts[]
-  /** What decides the answer. Undefined if it may not be kept. */
+  readonly facts: readonly PageFacts[]
+  /** What decides the answer. Undefined if no versions were read, or something without a version decides it. */
   readonly stamp: Stamp | undefined
 }
 
@@ -51,16 +49,15 @@ export class NewsReader {
   constructor(
     private readonly feed: FeedService,
     private readonly watermarks: Watermarks,
-    private readonly keptPages: KeptPages,
   ) {}
 
   /**
    * Finds the posts above the watermark of the cursor that the poller does not hold.
    * With `changed`, it also reads the posts that the poller holds, at most 200, and compares.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, or an invalid group.
-   * Cost: the commands of the watermark, those of the strategy, and one for facts. A repeated poll reads versions, and
-   * facts only if they may have changed since the poll before, or of other authors.
-   * @param stamping of the request. Default: reads no versions.
+   * Cost: the commands of the watermark, those of the strategy, and one for facts. With `stamping`, those of
+   * {@link FeedService.readSlice}.
+   * @param stamping of a request whose answer is kept while its stamp is current. Default: no stamp.
    * @see law L7
    */
   async findNews(reader: UserId, request: NewsRequest, stamping?: Stamping): Promise<News> {
@@ -74,9 +71,7 @@ export class NewsReader {
     const range = { newerThan, oldestFirst: false, limit }
     const query = { reader, group, projection: 'ref' as const, range }
     // Versions that were read before the watermark could hide a delivery that ended since.
-    const slice: StampedSlice = stamping
-      ? await this.readAgain(strategy, query, stamping.afresh())
-      : await this.feed.readSlice(strategy, query)
+    const slice = await this.feed.readSlice(strategy, query, stamping?.afresh())
     const posts = slice.items.map(({ id }) => id)
     const isCut = posts.length >= limit
     const held = new Set(since.recent)
@@ -91,14 +86,6 @@ export class NewsReader {
       facts: slice.facts,
       stamp: slice.stamp,
     }
-  }
-
-  /** Polls of a reader know the facts of the one before, from whatever cursor. */
-  private async readAgain(strategy: FeedStrategyName, query: TimelineQuery, stamping: Stamping) {
-    const key = JSON.stringify(['news', strategy, query.reader, query.group])
-    const visit = await this.keptPages.findVisit(key)
-    const changed = visit?.slice && (await stamping.findChanged(visit.slice.stamp))
-    return this.feed.readAgain(strategy, query, { key, visit, changed, stamping })
   }
 }
 

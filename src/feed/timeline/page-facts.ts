@@ -16,24 +16,19 @@ import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import { type Stats, statsIn } from '../../users/stats.ts'
 import { hasAccount, type User, usersIn } from '../../users/users.ts'
 import type { Registered, RegistrationRow, Registry } from '../registry/registry.ts'
-import type { KeptItem } from './kept-pages.ts'
 
-/** The facts about the authors of candidates, from the reader's side. */
-export interface AuthorFacts {
+/** The facts about the candidates of a page, from the reader's side. */
+export interface PageFacts {
   /** The authors of the candidates. */
   readonly authors: readonly UserId[]
   readonly followed: ReadonlySet<UserId>
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
   /** The authors that have an account. */
   readonly live: ReadonlySet<UserId>
-  /** The counters of live authors. Undefined for a page from memory. */
-  readonly stats: ReadonlyMap<UserId, Stats> | undefined
+  /** The counters of live authors. */
+  readonly stats: ReadonlyMap<UserId, Stats>
   /** The profiles of live authors. Undefined if they were not requested. */
   readonly profiles: ReadonlyMap<UserId, User> | undefined
-}
-
-/** The facts about the candidates of a page. */
-export interface PageFacts extends AuthorFacts {
   /** The existing posts: whole posts if content was requested. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
   /** The registrations at the time of this read. */
@@ -48,22 +43,14 @@ interface Row extends RegistrationRow {
   readonly posts: PostDoc[]
 }
 
-/** The facts of an earlier page that are still right: only the reader's stored timelines have changed since. */
-export interface KnownFacts {
-  readonly authors: AuthorFacts
-  /** The posts that existed. */
-  readonly posts: ReadonlyMap<PostId, KeptItem>
-  readonly registered: Registered
-}
-
 /** The facts that a page needs. */
 export interface FactsRequest {
   readonly reader: UserId
   readonly group: string | undefined
   /** Whether whole posts are needed. Otherwise posts, which an index covers, are only known to exist. */
   readonly content: boolean
-  /** Whether the profiles of the authors are needed. */
-  readonly profiles: boolean
+  /** Whether the profiles of the authors are needed. Default: no. */
+  readonly profiles?: boolean | undefined
 }
 
 /** The second step of a page: reads the facts that decide law L1, for all candidates in one command. */

@@ -3,7 +3,7 @@ import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
-import type { AuthorFacts, KnownFacts, PageFacts } from './page-facts.ts'
+import type { PageFacts } from './page-facts.ts'
 
 /** The needed part of a post: its id and author, also its text, or everything. */
 export type Projection = 'ref' | 'text' | 'content'
@@ -47,8 +47,8 @@ export interface TimelinePage extends Page<TimelineItem> {
   /** Whether the limit ended the page, so that more posts follow in the direction of the window. */
   readonly isCut: boolean
   /** The facts that were read about the authors, for resolvers that need them too. */
-  readonly facts: readonly AuthorFacts[]
-  /** What decides the page. Undefined if nothing may be kept of it. */
+  readonly facts: readonly PageFacts[]
+  /** What decides the page. Undefined if no versions were read, or something without a version decides it. */
   readonly stamp: Stamp | undefined
 }
 
@@ -62,8 +62,6 @@ export interface TimelineQuery {
   readonly range: Range
   /** Takes the versions of everything that decides the slice. Default: none are read. */
   readonly stamp?: StampBuilder | undefined
-  /** Facts that need not be read again. Default: none. */
-  readonly known?: KnownFacts | undefined
 }
 
 /** The result of a {@link TimelineQuery}. */
@@ -75,7 +73,8 @@ export interface TimelineSlice {
   readonly facts: readonly PageFacts[]
 }
 
-/** A slice, and what decides its posts. Undefined if nothing may be kept of it. */
+/** A slice, and what decides it. */
 export interface StampedSlice extends TimelineSlice {
-  readonly stamp?: Stamp | undefined
+  /** As in {@link TimelinePage}. */
+  readonly stamp: Stamp | undefined
 }

@@ -1,5 +1,4 @@
 import { expect } from 'vitest'
-import { Stamping } from '../../../src/db/stamps.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
@@ -136,16 +135,15 @@ export class Timelines {
   }
 
   private async ask(
-    { feed, versions }: Services,
+    { feed }: Services,
     { reader, group, content, strategy }: PageRequest,
     window: Window,
     probed: boolean,
   ): Promise<PageResult> {
     const projection = content ? 'content' : 'text'
     const request = { window, group, strategy, projection, pending: true } as const
-    const page = await feed.timeline(reader, request, new Stamping(versions))
+    const page = await feed.timeline(reader, request)
     this.count(`${strategy} by ${page.servedBy}`)
-    if (page.facts.some(({ stats }) => stats === undefined)) this.count(`${strategy} kept`)
     for (const item of page.items) {
       const author = this.authorOf(item.id)
       expect(item, strategy).toMatchObject({ author, text: `by ${author}` })

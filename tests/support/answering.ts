@@ -1,0 +1,50 @@
+import { readConfig } from '../../src/environment.ts'
+import { createServer } from '../../src/graphql/server.ts'
+import { Readiness } from '../../src/http/readiness.ts'
+import { createLog } from '../../src/log.ts'
+import type { Services } from '../../src/services.ts'
+import type { Answer } from './app.ts'
+
+/** The server of one more process. It keeps answers in memory. */
+export interface AnsweringProcess {
+  readonly services: Services
+  /** Sends a query as `handle`. Fails unless the answer has data and no error. */
+  readonly ask: (handle: string, query: string, variables?: object) => Promise<ProcessAnswer>
+  readonly close: () => Promise<void>
+}
+
+interface ProcessAnswer {
+  // biome-ignore lint/suspicious/noExplicitAny: the tests assert on every field they read
+  readonly data: any
+  /** Whether the answer came from memory. */
+  readonly isKept: boolean
+}
+
+/** Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a second of processor time. */
+export async function answeringProcess(services: Services): Promise<AnsweringProcess> {
+  const config = readConfig({ NODE_ENV: 'test', EMBEDDED_MONGODB: 'true' })
+  const log = createLog('silent', 'json')
+  const readiness = new Readiness(async () => {})
+  const { http } = await createServer({ config, services, log, readiness, nudge: () => {} })
+  const keptRequests = new Set<string>()
+  http.addHook('onSend', async ({ id, kept }) => void (kept && keptRequests.add(id)))
+  const url = await http.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    services,
+    ask: async (handle, query, variables = {}) => {
+      const response = await fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Dev ${handle}` },
+        body: JSON.stringify({ query, variables }),
+      })
+      const { data, errors } = (await response.json()) as Pick<Answer, 'data' | 'errors'>
+      if (errors || !data) throw new Error(JSON.stringify(errors))
+      return { data, isKept: keptRequests.delete(response.headers.get('x-request-id') ?? '') }
+    },
+    close: async () => {
+      const closed = http.close()
+      http.server.closeAllConnections()
+      await closed
+    },
+  }
+}

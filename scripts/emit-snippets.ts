@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 
 // Copies the marked regions of the examples into the documents. With --check, it writes nothing and fails if one differs.
 const root = join(import.meta.dirname, '..')
-const documents = ['docs/clients.md', 'docs/other-languages.md']
+const documents = ['docs/how-to/clients.md', 'docs/how-to/other-languages.md']
 const snippet = /^<!-- (\S+)#(\S+) -->\n\n```\w+\n(?:[\s\S]*?\n)??```$/gm
 const languages: Readonly<Record<string, string>> = { '.py': 'python', '.rs': 'rust' }
 

@@ -1,4 +1,4 @@
-// A client of Feedline by genqlient. Usage: go run . URL AUTHORIZATION AUTHORIZATION, see docs/other-languages.md.
+// A client of Feedline by genqlient. Usage: go run . URL AUTHORIZATION AUTHORIZATION, see docs/how-to/other-languages.md.
 package main
 
 //go:generate go tool genqlient

@@ -1,4 +1,4 @@
-"""A client of Feedline by ariadne-codegen. Usage: main.py URL AUTHORIZATION AUTHORIZATION, see docs/other-languages.md."""
+"""A client of Feedline by ariadne-codegen. Usage: main.py URL AUTHORIZATION AUTHORIZATION, see docs/how-to/other-languages.md."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-/** What a poll answers, as docs/polling.md says. */
+/** What a poll answers, as docs/explanation/polling.md says. */
 export interface PollAnswer {
   readonly count: number
   readonly hasMore: boolean

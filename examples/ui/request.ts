@@ -1,5 +1,5 @@
 // #region ui-retry
-/** What an error of the server says beside its message. docs/clients.md has the codes. */
+/** What an error of the server says beside its message. docs/how-to/clients.md has the codes. */
 export interface Extensions {
   readonly code?: string
   readonly retryAfterSeconds?: number

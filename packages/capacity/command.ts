@@ -101,7 +101,7 @@ const capacityCommand = (): Command =>
 extend({ command: capacityCommand })
 
 const help = `
-The costs of all operations are measured constants. docs/scaling.md explains the model and its limits.
+The costs of all operations are measured constants. docs/how-to/scaling.md explains the model and its limits.
 
 Examples:
   $ feedline capacity --users 1e8 --edges 1e9 --posts-per-second 5000 --reads-per-second 1e5

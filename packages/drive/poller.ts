@@ -21,7 +21,7 @@ const [firstPage, newPage] = [20, 100]
 /** The most pages of new posts of one poll. The next poll reads on. */
 const pagesMax = 20
 
-/** A client that polls a timeline as docs/polling.md says. It polls once at a time. */
+/** A client that polls a timeline as docs/explanation/polling.md says. It polls once at a time. */
 export class Poller {
   /** The posts on the screen, newest first. */
   held: readonly string[] = []

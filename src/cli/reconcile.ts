@@ -47,7 +47,7 @@ You can stop, kill and repeat the command, and run it on several machines at the
 applies no difference twice. To resume an interrupted run, start it with the same options.
 
 Exit code 1: repairable findings remain. Exit code 2: all remaining findings need your decision.
-docs/integrity.md lists all findings and repairs.
+docs/reference/integrity.md lists all findings and repairs.
 
 Examples:
   $ feedline reconcile --dry-run

@@ -34,7 +34,7 @@ one snapshot. A waiting job repairs a finding that is "in flight". Clients never
 is "harmless".
 
 The command prints the first ${shownMax} findings. Exit code 1: some findings are not harmless.
-"feedline reconcile" repairs findings. docs/integrity.md lists all kinds of findings.
+"feedline reconcile" repairs findings. docs/reference/integrity.md lists all kinds of findings.
 
 Examples:
   $ feedline verify

@@ -20,7 +20,7 @@ export interface IntegrityServices
   readonly now: () => number
 }
 
-/** The name of an invariant in reports, errors and `docs/integrity.md`, and its law. */
+/** The name of an invariant in reports, errors and `docs/reference/integrity.md`, and its law. */
 export interface InvariantId {
   /** The name of its file in `invariants`. */
   readonly name: string
@@ -29,7 +29,7 @@ export interface InvariantId {
 
 /** The expected and the stored state of a subject. */
 export interface Discrepancy {
-  /** The violated part of the invariant. `docs/integrity.md` lists all kinds. */
+  /** The violated part of the invariant. `docs/reference/integrity.md` lists all kinds. */
   readonly kind: string
   /** The user, post, pair or timeline that violates it. */
   readonly subject: string

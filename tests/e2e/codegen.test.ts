@@ -35,7 +35,7 @@ const options = {
 }
 
 test('the documented codegen.ts types an input with @oneOf as its exact union', async () => {
-  const docs = await readFile(join(root, 'docs/clients.md'), 'utf8')
+  const docs = await readFile(join(root, 'docs/how-to/clients.md'), 'utf8')
   const [, config = ''] = /```\w*\n(import type \{ CodegenConfig \}[\s\S]*?)```/.exec(docs) ?? []
   expect(config).toContain("'http://localhost:4000/graphql'")
   const typesOf = async (text: string) => {

@@ -217,8 +217,8 @@ describe('a request within the limits is answered', () => {
   })
 })
 
-test('docs/architecture.md lists each limit of a request', () => {
-  const docs = readFileSync(join(root, 'docs/architecture.md'), 'utf8').replaceAll(
+test('docs/explanation/architecture.md lists each limit of a request', () => {
+  const docs = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8').replaceAll(
     /(\d),(\d)/g,
     '$1$2',
   )

@@ -80,15 +80,15 @@ test('the check finds an unknown metric, selector and grouping', () => {
   expect(unknownIn('sum by (le, code) (rate(feedline_request_seconds_bucket[5m]))')).toHaveLength(1)
 })
 
-test('docs/operations.md explains each alert once, and each runbook link has its section', () => {
+test('docs/how-to/operations.md explains each alert once, and each runbook link has its section', () => {
   const rules = read('deploy/prometheus-rules.yaml')
-  const docs = read('docs/operations.md')
+  const docs = read('docs/how-to/operations.md')
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
   expect(ruleExpressions()).toHaveLength(alerts.length)
   const rows = [...docs.matchAll(/^\| `(Feedline\w+)` \|/gm)].map(([, name]) => name)
   expect(rows).toEqual(alerts)
   const headings = [...docs.matchAll(/^## (.*)$/gm)].map(
-    ([, heading = '']) => `docs/operations.md#${heading.toLowerCase().replaceAll(' ', '-')}`,
+    ([, heading = '']) => `docs/how-to/operations.md#${heading.toLowerCase().replaceAll(' ', '-')}`,
   )
   for (const [, link] of rules.matchAll(/runbook: (\S+)/g)) expect(headings).toContain(link)
 })
@@ -104,8 +104,8 @@ test('each alert has a test that it fires and tests that it stays silent', () =>
   expect([...new Set(silent)]).toEqual(alerts)
 })
 
-test('docs/operations.md explains every message of UNAVAILABLE', () => {
-  const docs = read('docs/operations.md').toLowerCase()
+test('docs/how-to/operations.md explains every message of UNAVAILABLE', () => {
+  const docs = read('docs/how-to/operations.md').toLowerCase()
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   const messages = files
     .filter((file) => file.endsWith('.ts'))

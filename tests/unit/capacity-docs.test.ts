@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import '../../packages/capacity/command.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/scaling.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/scaling.md'), 'utf8')
 
 /** The examples of the page: a command, and all that it prints. */
 const examples = Array.from(
@@ -14,13 +14,16 @@ const examples = Array.from(
 
 afterEach(() => vi.restoreAllMocks())
 
-test('docs/scaling.md has two examples of feedline capacity', () => {
+test('docs/how-to/scaling.md has two examples of feedline capacity', () => {
   expect(examples).toHaveLength(2)
 })
 
-test.each(examples)('docs/scaling.md shows what feedline $command prints', async (example) => {
-  const printed: string[] = []
-  vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line))
-  await buildProgram().parseAsync(example.command.split(' '), { from: 'user' })
-  expect(example.output).toBe(printed.join('\n'))
-})
+test.each(examples)(
+  'docs/how-to/scaling.md shows what feedline $command prints',
+  async (example) => {
+    const printed: string[] = []
+    vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line))
+    await buildProgram().parseAsync(example.command.split(' '), { from: 'user' })
+    expect(example.output).toBe(printed.join('\n'))
+  },
+)

@@ -280,8 +280,11 @@ describe('configuration', () => {
   })
 })
 
-test('docs/processes.md states in one row of each variable whether processes may differ in it', async () => {
-  const text = await readFile(join(import.meta.dirname, '../../docs/processes.md'), 'utf8')
+test('docs/reference/processes.md states in one row of each variable whether processes may differ in it', async () => {
+  const text = await readFile(
+    join(import.meta.dirname, '../../docs/reference/processes.md'),
+    'utf8',
+  )
   const rows = [...text.matchAll(/^\| `([A-Z_]+)` *\| ([a-z ]+?) *\|/gm)]
   expect(rows.map(([, name]) => name).sort()).toEqual([...variableNames].sort())
   const kinds = ['any value', 'follows the database', 'must be equal']

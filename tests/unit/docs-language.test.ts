@@ -6,10 +6,10 @@ const root = join(import.meta.dirname, '../..')
 const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
 /** Every document but the glossary, which quotes the words that it replaces. */
 const documents = ['README.md', 'CONTRIBUTING.md', ...docs.map((file) => `docs/${file}`)].filter(
-  (file) => file.endsWith('.md') && file !== 'docs/glossary.md',
+  (file) => file.endsWith('.md') && file !== 'docs/reference/glossary.md',
 )
 /** Documents whose sentences are all short. */
-const shortSentences = ['README.md', 'docs/architecture.md']
+const shortSentences = ['README.md', 'docs/explanation/architecture.md']
 const wordsMax = 25
 
 const avoided =

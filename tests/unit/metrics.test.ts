@@ -33,8 +33,8 @@ beforeAll(async () => {
   exported = all.filter(({ name }) => !/^(nodejs|process)_/.test(name))
 })
 
-test('docs/operations.md documents each metric once, with its type and labels', () => {
-  const text = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+test('docs/how-to/operations.md documents each metric once, with its type and labels', () => {
+  const text = readFileSync(join(root, 'docs/how-to/operations.md'), 'utf8')
   const rows = [...text.matchAll(/^\| `(feedline_\w+)` \| (\w+) \|([^|]*)\|/gm)].map(
     ([, name, type, labels = '']) =>
       `${name} ${type} ${labels.replaceAll(/[`,]/g, '').trim()}`.trim(),

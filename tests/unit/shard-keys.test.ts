@@ -88,8 +88,8 @@ test('collections without a shard key are those that stay small, or that operato
   )
 })
 
-test('docs/operations.md lists every broadcast with its reason', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+test('docs/how-to/operations.md lists every broadcast with its reason', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/how-to/operations.md'), 'utf8')
   const rows = [
     ...broadcasts.map(
       ({ by, command, collection, from, why }) =>

@@ -1,4 +1,4 @@
-//! A client of Feedline by graphql_client. Usage: cargo run -- URL AUTHORIZATION AUTHORIZATION, see docs/other-languages.md.
+//! A client of Feedline by graphql_client. Usage: cargo run -- URL AUTHORIZATION AUTHORIZATION, see docs/how-to/other-languages.md.
 use graphql_client::{GraphQLQuery, Response};
 use std::{cell::RefCell, collections::HashMap, collections::HashSet, thread::sleep, time::Duration};
 

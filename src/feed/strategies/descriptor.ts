@@ -42,7 +42,7 @@ export interface StrategyTexts<Name extends string = string> {
   readonly name: Name
   /** The description of the GraphQL enum value. */
   readonly description: string
-  /** The row of the strategy in docs/strategies.md. */
+  /** The row of the strategy in docs/explanation/strategies.md. */
   readonly table: { readonly post: string; readonly page: string; readonly stored: string }
 }
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 
-const page = new URL('../../../docs/integrity.md', import.meta.url)
+const page = new URL('../../../docs/reference/integrity.md', import.meta.url)
 
-/** The text of docs/integrity.md. */
+/** The text of docs/reference/integrity.md. */
 export const readIntegrityPage = (): Promise<string> => readFile(page, 'utf8')
 
-/** An invariant as docs/integrity.md lists it. */
+/** An invariant as docs/reference/integrity.md lists it. */
 export interface DocumentedInvariant {
   readonly law: string
   readonly name: string
@@ -13,7 +13,7 @@ export interface DocumentedInvariant {
   readonly kinds: readonly string[]
 }
 
-/** The rows of the table of invariants in docs/integrity.md. */
+/** The rows of the table of invariants in docs/reference/integrity.md. */
 export async function documentedInvariants(): Promise<DocumentedInvariant[]> {
   const [, section = ''] = /^## The invariants\n(.*?)^## /ms.exec(await readIntegrityPage()) ?? []
   const rows = section.matchAll(/^\| (L\d) \| `([^`]+)` \| .* \| (.*) \|$/gm)

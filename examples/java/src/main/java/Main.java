@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.*;
 import java.util.concurrent.Callable;
 
-/** A client of Feedline by DGS. Usage: Main URL AUTHORIZATION AUTHORIZATION, see docs/other-languages.md. */
+/** A client of Feedline by DGS. Usage: Main URL AUTHORIZATION AUTHORIZATION, see docs/how-to/other-languages.md. */
 record Main(String url, String authorization) {
   // #region java-client
   static final ObjectMapper JSON = JsonMapper.builder().addModule(new JavaTimeModule()).serializationInclusion(NON_NULL).build();

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { variableNames } from '../src/environment.ts'
 
-// Compares the documents with the code: links, paths, npm scripts and environment variables. Prints all differences.
+// Compares the documents with the code: links, paths and npm scripts. Prints all differences.
 const root = join(import.meta.dirname, '..')
 const ignoredFolders = new Set(['node_modules', 'dist', 'coverage', 'test-results'])
 const read = (file: string) => readFile(join(root, file), 'utf8')
@@ -84,31 +83,8 @@ async function findScriptProblems(file: string, text: string): Promise<string[]>
   return [...new Set(problems.flat())]
 }
 
-/** Reads the variables in the first column of the tables in README's section "Configuration". */
-function readDocumentedVariables(readme: string): ReadonlySet<string> {
-  const [, section = ''] = /^## Configuration\n(.*?)(?=^## |(?![\s\S]))/ms.exec(readme) ?? []
-  const cells = Array.from(section.matchAll(/^\|([^|]*)\|/gm), ([, cell = '']) => cell)
-  return new Set(
-    cells.flatMap((cell) =>
-      Array.from(cell.matchAll(/`([A-Z][A-Z0-9_]*)`/g), ([, name = '']) => name),
-    ),
-  )
-}
-
-function findVariableProblems(readme: string): string[] {
-  const documented = readDocumentedVariables(readme)
-  return [
-    ...variableNames
-      .filter((name) => !documented.has(name))
-      .map((name) => `README.md: the configuration table lacks ${name}`),
-    ...[...documented]
-      .filter((name) => !variableNames.includes(name))
-      .map((name) => `README.md: src/environment.ts does not read ${name}`),
-  ]
-}
-
 const files = await findDocuments()
-const problems = findVariableProblems(await read('README.md'))
+const problems: string[] = []
 for (const file of files) {
   const text = await read(file)
   problems.push(

@@ -1,67 +1,10 @@
-import { z } from 'zod'
-import { type EngagementKind, kinds, perKind, type ThresholdVariable } from './engagement/kinds.ts'
+import { type EngagementKind, kinds, perKind } from './engagement/kinds.ts'
 import { shown } from './lib/shown.ts'
-import {
-  commaList,
-  decimal,
-  flag,
-  type Given,
-  httpUrl,
-  listenHost,
-  mongodbUri,
-  oneOf,
-  origin,
-  port,
-  readVariables,
-  secret,
-  wholeNumber,
-  zeroOrWholeNumber,
-} from './lib/variables.ts'
+import { type Given, readVariables, type ValuesOf } from './lib/variables.ts'
+import { commonVariables, databaseName, hmacAlgorithms, keyAlgorithms } from './variables.ts'
 
-/** The storage of a user's followees: a second collection, or the reverse index on followers (seed 4). */
+/** The storage of a user's followees: a second collection, or the reverse index on followers. */
 export type FollowingMode = 'collection' | 'reverse-index'
-
-const hmacAlgorithms = ['HS256', 'HS384', 'HS512'] as const
-const keyAlgorithms = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-] as const
-
-/** Handles of people who speak for a service. */
-const reservedHandles = [
-  ...['admin', 'administrator', 'api', 'feedline', 'help', 'mod', 'moderator', 'official', 'root'],
-  ...['security', 'staff', 'support', 'system'],
-]
-
-const entries = (min: number) => wholeNumber(min, 10_000)
-const threshold = (entriesByDefault: number) => entries(0).default(entriesByDefault)
-const thresholds = Object.fromEntries(
-  Object.values(kinds).map((kind) => [kind.threshold.variable, threshold(kind.threshold.default)]),
-) as Record<ThresholdVariable, ReturnType<typeof threshold>>
-
-/** A rate limit: 0, or at least what one request may need. */
-const perMinute = (min: number) => zeroOrWholeNumber(min, 1e9)
-
-const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
-  error: 'must be an address or a network, as in 10.0.0.0/8',
-})
-
-/** MongoDB's own databases. It takes names that differ by case alone for one. */
-const systemDatabases = /^(admin|config|local)$/i
-const databaseName = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "_" or "-"')
-  .refine((name) => !systemDatabases.test(name), {
-    error: "must not be one of MongoDB's own databases admin, config and local",
-  })
 
 /** The database that the path of a URI names. Undefined if there is no path. */
 const databaseIn = (uri = ''): string | undefined =>
@@ -69,46 +12,7 @@ const databaseIn = (uri = ''): string | undefined =>
 
 const defaultDatabase = 'feedline'
 
-const variables = z.object({
-  NODE_ENV: oneOf(['development', 'test', 'production']).default('development'),
-  HOST: listenHost.default('127.0.0.1'),
-  PORT: port.default(4000),
-  CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]),
-  TRUSTED_DOCUMENTS: z.string().min(1).optional(),
-  TRUSTED_PROXIES: commaList.pipe(z.array(network)).default([]),
-  REQUESTS_MAX: wholeNumber(1, 10_000).default(100),
-  RATE_LIMIT_COST: perMinute(10_000).optional(),
-  RATE_LIMIT_MUTATIONS: perMinute(1).optional(),
-  RATE_LIMIT_ADDRESS_VIEWERS: wholeNumber(0, 1e6).default(20),
-  RATE_LIMIT_STORE: oneOf(['memory', 'mongodb']).default('memory'),
-  REQUEST_TIMEOUT_SECONDS: decimal(0.1, 300).default(10),
-  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  MONGODB_URI: mongodbUri.optional(),
-  MONGODB_DATABASE: databaseName.optional(),
-  EMBEDDED_MONGODB: flag.optional(),
-  MONGOD_BINARY: z.string().min(1).optional(),
-  FEEDLINE_DATA: z.string().min(1).default('.feedline'),
-  FOLLOWING: oneOf(['collection', 'reverse-index']).default('collection'),
-  FOLLOWEES_MAX: wholeNumber(1, 1_000_000).default(10_000),
-  ...thresholds,
-  OVERFLOW_CAPACITY: entries(1).default(1000),
-  DRIFT_SAMPLE: decimal(0, 1).default(0),
-  DRIFT_REPAIR: flag.default(false),
-  AUTH_JWT_SECRET: secret(32).optional().meta({ isSecret: true }),
-  AUTH_JWKS_URL: httpUrl.optional(),
-  AUTH_ISSUER: z.string().min(1).optional(),
-  AUTH_AUDIENCE: z.string().min(1).optional(),
-  AUTH_ALGORITHMS: commaList.pipe(z.array(oneOf([...hmacAlgorithms, ...keyAlgorithms]))).optional(),
-  AUTH_DEV: flag.optional(),
-  RESERVED_HANDLES: commaList.default([...reservedHandles]),
-  BLOCKED_WORDS: commaList.default([]),
-  CONTENT_VALIDATORS: commaList.default([]),
-})
-
-/** The names of the environment variables that timelines do not depend on. */
-export const commonVariableNames: readonly string[] = Object.keys(variables.shape)
-
-/** What can be configured, except timelines: `feed/config.ts` adds these. README lists the variables. */
+/** What can be configured, except timelines: `feed/config.ts` adds these. */
 export interface Config {
   readonly production: boolean
   readonly http: {
@@ -199,7 +103,7 @@ export function readCommonConfig(
   given: Given,
   use: Use,
 ): { config: Config; problems: readonly string[] } {
-  const { values: e, wrong, problems } = readVariables(variables, given)
+  const { values: e, wrong, problems } = readVariables(commonVariables, given)
   const mayEmbed = e.EMBEDDED_MONGODB ?? e.NODE_ENV !== 'production'
   const inPath = e.MONGODB_DATABASE === undefined ? databaseIn(e.MONGODB_URI) : undefined
   const config: Config = {
@@ -256,8 +160,9 @@ export function readCommonConfig(
   }
 }
 
-type Checked<Name extends keyof z.infer<typeof variables>> = {
-  readonly [Key in Name]?: z.infer<typeof variables>[Key] | string | undefined
+type Values = ValuesOf<typeof commonVariables>
+type Checked<Name extends keyof Values> = {
+  readonly [Key in Name]?: Values[Key] | string | undefined
 }
 
 function databaseProblems({ MONGODB_URI }: Checked<'MONGODB_URI'>, isRequired: boolean): string[] {

@@ -1,18 +1,9 @@
-import {
-  type Config,
-  ConfigError,
-  commonVariableNames,
-  pathProblem,
-  readCommonConfig,
-  type Use,
-} from './config.ts'
+import { type Config, ConfigError, pathProblem, readCommonConfig, type Use } from './config.ts'
 import { uriProblem } from './db/uri.ts'
-import { type FeedConfig, feedVariableNames, readFeedConfig } from './feed/config.ts'
-import {
-  type OperationsConfig,
-  operationsVariableNames,
-  readOperationsConfig,
-} from './http/config.ts'
+import { type FeedConfig, feedVariables, readFeedConfig } from './feed/config.ts'
+import { type OperationsConfig, operationsVariables, readOperationsConfig } from './http/config.ts'
+import type { Variables } from './lib/variables.ts'
+import { content, database, limitsOfData, serving, signIn } from './variables.ts'
 
 /** Everything that can be configured, read once at start. */
 export interface AppConfig extends Config {
@@ -20,12 +11,19 @@ export interface AppConfig extends Config {
   readonly operations: OperationsConfig
 }
 
+/** The environment variables by the headings of docs/reference/configuration.md. */
+export const variableSections: Readonly<Record<string, Variables>> = {
+  Serving: serving,
+  Operation: operationsVariables,
+  'The database': database,
+  Timelines: feedVariables,
+  'Stored data': limitsOfData,
+  'Sign-in': signIn,
+  Content: content,
+}
+
 /** The names of all environment variables that Feedline reads. */
-export const variableNames: readonly string[] = [
-  ...commonVariableNames,
-  ...feedVariableNames,
-  ...operationsVariableNames,
-]
+export const variableNames: readonly string[] = Object.values(variableSections).flatMap(Object.keys)
 
 /** Variables of earlier releases that must not be ignored, because data would seem lost, and what to do. */
 const removedVariables: Readonly<Record<string, string>> = {

@@ -30,7 +30,7 @@ run it, one works and the others wait.
 
 Processes of the previous release may run at the same time. They lose no data: MongoDB refuses the
 writes that this release would not see. There is no way back to the previous release. Make a backup
-first. docs/reference/processes.md describes an upgrade step by step.
+first. docs/how-to/upgrade.md describes an upgrade step by step.
 
 Examples:
   $ feedline migrate --dry-run

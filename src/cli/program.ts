@@ -52,7 +52,7 @@ export function buildProgram(): Command {
     .addHelpText(
       'after',
       `
-Every command reads its configuration from environment variables. README.md lists them.
+Every command reads its configuration from environment variables. docs/reference/configuration.md lists them.
 Without MONGODB_URI, Feedline uses an embedded mongod. The server and all commands share it.`,
     )
   for (const command of extensionCommands()) program.addCommand(command)

@@ -26,7 +26,7 @@ You can interrupt and repeat the command. The repeat issues only what is missing
 
 Run it on an empty database, or let the balancer move existing data. After you add a shard, run it
 again: the new shard gets its share of the ranges, and no other range moves. With access control, its
-user needs the roles clusterManager and readWrite. docs/how-to/operations.md describes all steps.
+user needs the roles clusterManager and readWrite. docs/how-to/sharded-cluster.md describes all steps.
 
 Examples:
   $ feedline shard --dry-run

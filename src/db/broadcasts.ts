@@ -13,7 +13,7 @@ export interface Broadcast {
 
 /**
  * Every command of requests, jobs and processes that asks all shards, with its reason. All others name their shards. A
- * test of all commands of the suite compares them with this list, and docs/how-to/operations.md shows it.
+ * test of all commands of the suite compares them with this list, and docs/how-to/sharded-cluster.md shows it.
  */
 export const broadcasts: readonly Broadcast[] = [
   {

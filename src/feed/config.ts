@@ -5,6 +5,8 @@ import {
   type Given,
   oneOf,
   readVariables,
+  type Variable,
+  type Variables,
   wholeNumber,
 } from '../lib/variables.ts'
 import { type EntryContent, entryContents } from './entries.ts'
@@ -15,6 +17,7 @@ import {
   type SettingValues,
   settings,
 } from './strategies/list.ts'
+import type { Setting } from './strategies/setting.ts'
 
 /** How timelines are stored and served, with the settings of all strategies. */
 export interface FeedConfig extends SettingValues {
@@ -29,26 +32,55 @@ export interface FeedConfig extends SettingValues {
   readonly pageCacheMb: number
 }
 
-const common = z.object({
-  FEED_STRATEGY: oneOf(feedStrategyNames).default('FANOUT_ON_READ'),
-  FEED_MAINTAINED: commaList.pipe(z.array(oneOf(feedStrategyNames))).default([]),
-  TIMELINE_ENTRIES: oneOf(entryContents).default('author'),
-  FANOUT_INLINE_MAX: wholeNumber(0, 10_000).default(200),
-  PAGE_CACHE_MB: decimal(0, 65_536).default(64),
-})
+/** The environment variables of all strategies, with their texts for docs/reference/configuration.md. */
+const common = {
+  FEED_STRATEGY: {
+    schema: oneOf(feedStrategyNames).default('FANOUT_ON_READ'),
+    reason:
+      'How timelines are assembled unless a query says otherwise: [which strategy](../explanation/strategies.md#choosing)',
+    processes: 'own',
+  },
+  FEED_MAINTAINED: {
+    schema: commaList.pipe(z.array(oneOf(feedStrategyNames))).default([]),
+    reason:
+      'Further strategies that queries may name; `FANOUT_ON_READ` always is one. The database maintains those of all servers',
+    processes: 'own',
+  },
+  TIMELINE_ENTRIES: {
+    schema: oneOf(entryContents).default('author'),
+    reason:
+      'What stored entries hold of a post: [embedding and linking](../explanation/strategies.md#embedding-and-linking). Entries of every kind are read',
+    processes: 'own',
+  },
+  FANOUT_INLINE_MAX: {
+    schema: wholeNumber(0, 10_000).default(200),
+    reason: 'Audiences up to this size are delivered to with `createPost`, larger ones by workers',
+    processes: 'own',
+  },
+  PAGE_CACHE_MB: {
+    schema: decimal(0, 65_536).default(64),
+    reason:
+      'Memory for pages and answers that are sent again while nothing has changed. 0: none is kept',
+    processes: 'own',
+  },
+} as const satisfies Variables
 const settingNames = Object.keys(settings) as SettingName[]
-const ofStrategies = z.object(
-  Object.fromEntries(Object.values(settings).map(({ variable, schema }) => [variable, schema])),
-)
+const ofStrategies: Readonly<Record<string, Variable & { readonly schema: Setting['schema'] }>> =
+  Object.fromEntries(
+    Object.values(settings).map(({ variable, schema, reason, option }) => [
+      variable,
+      { schema, reason, processes: option ? 'database' : 'own' },
+    ]),
+  )
 
-/** The names of the environment variables of timelines. */
-export const feedVariableNames = [common, ofStrategies].flatMap(({ shape }) => Object.keys(shape))
+/** The environment variables of timelines. */
+export const feedVariables: Variables = { ...common, ...ofStrategies }
 
 /** Reads the part of the configuration that concerns timelines. */
 export function readFeedConfig(given: Given): { config: FeedConfig; problems: readonly string[] } {
   const { values: e, problems } = readVariables(common, given)
   const own = readVariables(ofStrategies, given)
-  const valueFor = (name: SettingName) => own.values[settings[name].variable]
+  const valueFor = (name: SettingName) => own.values[settings[name].variable] as number
   const maintained = feedStrategyNames.filter(
     (name) =>
       name === 'FANOUT_ON_READ' || name === e.FEED_STRATEGY || e.FEED_MAINTAINED.includes(name),

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import {
   decimal,
   type Given,
@@ -6,6 +5,7 @@ import {
   listenHost,
   port,
   readVariables,
+  type Variables,
   wholeNumber,
 } from '../lib/variables.ts'
 
@@ -36,27 +36,63 @@ const productionDrainSeconds = 10
 /** In production, a scraper needs to know the port. It is that of the image. */
 const productionAdminPort = 4001
 
-const variables = z.object({
-  ADMIN_HOST: listenHost.default('127.0.0.1'),
-  ADMIN_PORT: port.optional(),
-  DRAIN_SECONDS: seconds(0).optional(),
-  STOP_SECONDS: seconds(1).default(15),
-  RECEIVE_SECONDS: seconds(1).default(30),
-  // Longer than the 60 s after which many balancers close an idle connection.
-  KEEP_ALIVE_SECONDS: wholeNumber(1, 86_400).default(72),
-  SLOW_REQUEST_MS: wholeNumber(1, 1e9).default(1_000),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
-})
-
-/** The names of the environment variables of operation. */
-export const operationsVariableNames: readonly string[] = Object.keys(variables.shape)
+/** The environment variables of operation, with their texts for docs/reference/configuration.md. */
+export const operationsVariables = {
+  ADMIN_HOST: {
+    schema: listenHost.default('127.0.0.1'),
+    reason:
+      'The address of `/metrics`, `/livez` and `/readyz`, for [operators](../how-to/operations.md#listeners-and-probes) only',
+    processes: 'own',
+  },
+  ADMIN_PORT: {
+    schema: port.optional(),
+    unset: '`4001` in production, else any free one',
+    reason: 'Its port, which the log names. Two processes on one host need two',
+    processes: 'own',
+  },
+  DRAIN_SECONDS: {
+    schema: seconds(0).optional(),
+    unset: '`10` in production, else `0`',
+    reason:
+      'How long a signalled process [still serves](../how-to/operations.md#stop-and-restart) while `/readyz` says 503: longer than your balancer takes to notice',
+    processes: 'own',
+  },
+  STOP_SECONDS: {
+    schema: seconds(1).default(15),
+    reason: 'How long it may take to stop after that',
+    processes: 'own',
+  },
+  RECEIVE_SECONDS: {
+    schema: seconds(1).default(30),
+    reason:
+      'The time in which a request must arrive, head and body, and in which its answer must be read',
+    processes: 'own',
+  },
+  KEEP_ALIVE_SECONDS: {
+    schema: wholeNumber(1, 86_400).default(72),
+    reason:
+      'How long an idle connection stays open: longer than your balancer keeps its own, which is often 60 s ([clients](../how-to/operations.md#clients))',
+    processes: 'own',
+  },
+  SLOW_REQUEST_MS: {
+    schema: wholeNumber(1, 1e9).default(1_000),
+    reason: 'The duration from which a request is logged as slow, at `warn`',
+    processes: 'own',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: httpUrl.optional(),
+    unset: 'no tracing',
+    reason: 'The collector to which requests and jobs are [traced](../how-to/operations.md#traces)',
+    processes: 'own',
+  },
+} as const satisfies Variables
 
 /** Reads the part of the configuration that concerns operation. */
 export function readOperationsConfig(
   given: Given,
   { production }: { readonly production: boolean },
 ): { config: OperationsConfig; problems: readonly string[] } {
-  const { values: e, problems } = readVariables(variables, given)
+  const { values: e, problems } = readVariables(operationsVariables, given)
   const config = {
     admin: { host: e.ADMIN_HOST, port: e.ADMIN_PORT ?? (production ? productionAdminPort : 0) },
     drainMs: (e.DRAIN_SECONDS ?? (production ? productionDrainSeconds : 0)) * 1_000,

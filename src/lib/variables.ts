@@ -91,23 +91,54 @@ export interface Reading<Values> {
   readonly problems: readonly string[]
 }
 
-/** Checks variables by their schema. A wrong variable is left out, so that the rest is checked all the same. */
-export function readVariables<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
+/** What docs/reference/configuration.md says about an environment variable, beside what its schema accepts. */
+interface VariableTexts {
+  /** What it does, and why one would set it. Markdown without a full stop at the end. */
+  readonly reason: string
+  /**
+   * Which processes over one database may differ in it. `own`: all may. `database`: the registration of a strategy keeps
+   * its value, and every process uses that one. `equal`: a process with another value refuses to start.
+   */
+  readonly processes: 'own' | 'database' | 'equal'
+  /** Whether no message may show its value. */
+  readonly isSecret?: true
+}
+
+/** An environment variable. It has a default, or says what holds without it. */
+export type Variable = VariableTexts &
+  (
+    | { readonly schema: z.ZodDefault; readonly unset?: never }
+    | { readonly schema: z.ZodOptional; readonly unset: string }
+  )
+
+/** Environment variables by name. */
+export type Variables = Readonly<Record<string, Variable>>
+
+/** The values of variables. */
+export type ValuesOf<Table extends Variables> = {
+  readonly [Name in keyof Table]: z.output<Table[Name]['schema']>
+}
+
+/** Checks variables by their schemas. A wrong variable is left out, so that the rest is checked all the same. */
+export function readVariables<const Table extends Variables>(
+  table: Table,
   given: Given,
-): Reading<z.output<z.ZodObject<Shape>>> {
+): Reading<ValuesOf<Table>> {
+  const schema = z.object(
+    Object.fromEntries(Object.entries(table).map(([name, variable]) => [name, variable.schema])),
+  )
   const issues = schema.safeParse(given, { reportInput: true }).error?.issues ?? []
   const names = new Set(issues.map(({ path }) => path[0]))
   const isWrong = ([name]: [string, unknown]) => names.has(name)
   const entries = Object.entries(given)
+  const right = entries.filter((entry) => !isWrong(entry))
   return {
-    values: schema.parse(Object.fromEntries(entries.filter((one) => !isWrong(one)))),
+    values: schema.parse(Object.fromEntries(right)) as ValuesOf<Table>,
     wrong: Object.fromEntries(entries.filter(isWrong)),
     problems: issues.map(({ path, message, input }) => {
       const name = String(path[0])
-      const isSecret = (schema.shape[name] as z.ZodType).meta()?.isSecret === true
       const value = typeof input === 'string' ? input : (given[name] ?? '')
-      return `${name}: ${message}${isSecret ? '' : `, not ${shown(value)}`}`
+      return `${name}: ${message}${table[name]?.isSecret ? '' : `, not ${shown(value)}`}`
     }),
   }
 }

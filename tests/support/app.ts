@@ -80,7 +80,7 @@ const withoutSlowLines = { SLOW_REQUEST_MS: '600000' }
 
 /**
  * Gives a test file a running server without a worker. The server runs small jobs inline.
- * @param env variables of the README's configuration table.
+ * @param env variables of docs/reference/configuration.md.
  */
 export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   const database = useDatabase()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 /** Each part of src may import the parts before it, and those of its own line. A file may come before its folder. */
 const order = [
   ['lib'],
-  ['errors.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
+  ['errors.ts', 'variables.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
   ['metrics', 'tracing'],
   ['db'],
   ['jobs'],

@@ -48,6 +48,7 @@ export const cache = defineStrategy({
     cacheSize: {
       variable: 'CACHE_SIZE',
       schema: entriesOfDocument.default(50),
+      reason: '`CACHE`: the entries of a reader, and so the largest page that it serves alone',
       option: {
         name: 'size',
         toStored: (entries) => entries,
@@ -61,6 +62,8 @@ export const cache = defineStrategy({
     cacheAwayDays: {
       variable: 'CACHE_AWAY_DAYS',
       schema: decimal(0.01, 3660).default(30),
+      reason:
+        '`CACHE`: days without a visit after which a cache is dropped. It lives as long as the last server that prolonged it says',
       option: undefined,
       // A check does not extend the expiry of a cache.
       whenChecked: 0,

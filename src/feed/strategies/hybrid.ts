@@ -35,6 +35,8 @@ export const hybrid = defineStrategy({
     hybridThreshold: {
       variable: 'HYBRID_THRESHOLD',
       schema: wholeNumber(1, 1e9).default(10_000),
+      reason:
+        '`HYBRID`: an author with this many followers is read instead of delivered. Changed by `feedline timelines threshold NUMBER`',
       option: {
         name: 'threshold',
         toStored: (followers) => followers,

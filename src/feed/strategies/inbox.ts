@@ -58,8 +58,8 @@ const storedForm: StoredForm<'inbox'> = {
 
 /** How much an inbox keeps. INBOX and HYBRID share the inboxes, so they share the values. */
 export const inboxRetention = {
-  inboxEntriesMax: entriesMaxSetting('INBOX_ENTRIES_MAX', 'INBOX', 'HYBRID'),
-  inboxDaysMax: daysMaxSetting('INBOX_DAYS_MAX', 'INBOX', 'HYBRID'),
+  inboxEntriesMax: entriesMaxSetting('INBOX_ENTRIES_MAX', ['INBOX', 'HYBRID']),
+  inboxDaysMax: daysMaxSetting('INBOX_DAYS_MAX', ['INBOX', 'HYBRID']),
   ...awaySetting,
 }
 

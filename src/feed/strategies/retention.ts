@@ -33,45 +33,63 @@ export function retentionOf({ options }: StrategyDoc): Retention | undefined {
 export const firstKeptId = ({ ageMaxMs }: Retention, now: number): PostId | undefined =>
   ageMaxMs === Infinity ? undefined : timeIdAt<PostId>(Math.max(0, now - ageMaxMs), '0'.repeat(12))
 
-/** @param sharers the strategies that store in the same collection. */
-const dropAll = (sharers: readonly string[]) => (strategy: string) =>
-  `run ${(sharers.length > 0 ? sharers : [strategy])
+const dropAll = (strategies: readonly string[]) =>
+  `run ${strategies
     .map((name) => `"feedline timelines drop ${name}"`)
     .join(' and ')} and start again`
 
-/** The setting of {@link Retention.entriesMax}. 0: no limit. */
-export const entriesMaxSetting = (variable: string, ...sharers: string[]) =>
+const namesOf = (strategies: readonly string[]) =>
+  strategies.map((name) => `\`${name}\``).join(' and ')
+
+/**
+ * The setting of {@link Retention.entriesMax}. 0: no limit.
+ * @param strategies those that have it, because they store in the same collection.
+ */
+export const entriesMaxSetting = (variable: string, strategies: readonly string[]) =>
   ({
     variable,
     schema: wholeNumber(0, 1e9).default(0),
+    reason: `${namesOf(strategies)}: the newest entries of a reader that are [kept](../explanation/strategies.md#retention). 0: all`,
     option: {
       name: 'entriesMax',
       toStored: (entries: number) => entries,
       toVariable: (entries: number) => entries,
-      howToChange: dropAll(sharers),
+      howToChange: () => dropAll(strategies),
       whenLacking: 0,
     },
     whenChecked: undefined,
   }) satisfies Setting
 
 /** A setting in days that a registration stores in milliseconds. 0: no limit. */
-const daysSetting = (variable: string, name: string, sharers: readonly string[]) =>
+const daysSetting = (
+  { variable, reason }: Pick<Setting, 'variable' | 'reason'>,
+  name: string,
+  howToChange: (strategy: string) => string,
+) =>
   ({
     variable,
     schema: decimal(0, 3660).default(0),
+    reason,
     option: {
       name,
       toStored: (days: number) => Math.round(days * dayMs),
       toVariable: (ms: number) => ms / dayMs,
-      howToChange: dropAll(sharers),
+      howToChange,
       whenLacking: 0,
     },
     whenChecked: undefined,
   }) satisfies Setting
 
 /** The setting of {@link Retention.ageMaxMs}, in days. 0: no limit. */
-export const daysMaxSetting = (variable: string, ...sharers: string[]) =>
-  daysSetting(variable, 'ageMaxMs', sharers)
+export const daysMaxSetting = (variable: string, strategies: readonly string[]) =>
+  daysSetting(
+    {
+      variable,
+      reason: `${namesOf(strategies)}: the days for which entries are kept. 0: for ever`,
+    },
+    'ageMaxMs',
+    () => dropAll(strategies),
+  )
 
 /** A check is no visit: see {@link Floors.noteVisit}. */
 export const checkedAway = -1
@@ -82,7 +100,15 @@ export const checkedAway = -1
  */
 export const awaySetting = {
   timelineAwayDays: {
-    ...daysSetting('TIMELINE_AWAY_DAYS', 'awayMaxMs', []),
+    ...daysSetting(
+      {
+        variable: 'TIMELINE_AWAY_DAYS',
+        reason:
+          'Days without a visit after which the timelines of a reader are [dropped](../explanation/strategies.md#readers-who-are-away), under every strategy but `CACHE`. 0: never',
+      },
+      'awayMaxMs',
+      (strategy) => dropAll([strategy]),
+    ),
     schema: zeroOrDecimal(1, 3660).default(0),
     whenChecked: checkedAway,
   },

@@ -8,6 +8,8 @@ export interface Setting {
   readonly variable: string
   /** Checks the value of the variable, and holds the default. */
   readonly schema: z.ZodDefault<z.ZodType<number>>
+  /** What it does, and why one would set it, as docs/reference/configuration.md says it. */
+  readonly reason: string
   /** The option that a registration stores. Undefined: each process uses its own value. */
   readonly option: StoredOption | undefined
   /** The value for commands that read every strategy in order to check it. Undefined: the configured value. */

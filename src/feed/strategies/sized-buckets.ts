@@ -46,11 +46,12 @@ export const sizedBuckets = defineStrategy({
   collections: { own: ['sized_buckets', 'sized_bucket_floors'], shared: [] },
   settings: {
     ...awaySetting,
-    sizedBucketEntriesMax: entriesMaxSetting('SIZED_BUCKET_ENTRIES_MAX'),
-    sizedBucketDaysMax: daysMaxSetting('SIZED_BUCKET_DAYS_MAX'),
+    sizedBucketEntriesMax: entriesMaxSetting('SIZED_BUCKET_ENTRIES_MAX', ['SIZED_BUCKETS']),
+    sizedBucketDaysMax: daysMaxSetting('SIZED_BUCKET_DAYS_MAX', ['SIZED_BUCKETS']),
     sizedBucketSize: {
       variable: 'SIZED_BUCKET_SIZE',
       schema: entriesOfDocument.default(50),
+      reason: '`SIZED_BUCKETS`: the entries of a bucket. Buckets of every size are read',
       option: undefined,
       whenChecked: undefined,
     },

@@ -54,11 +54,13 @@ export const timeBuckets = defineStrategy({
   collections: { own: ['timed_buckets', 'timed_bucket_floors'], shared: [] },
   settings: {
     ...awaySetting,
-    timeBucketEntriesMax: entriesMaxSetting('TIME_BUCKET_ENTRIES_MAX'),
-    timeBucketDaysMax: daysMaxSetting('TIME_BUCKET_DAYS_MAX'),
+    timeBucketEntriesMax: entriesMaxSetting('TIME_BUCKET_ENTRIES_MAX', ['TIME_BUCKETS']),
+    timeBucketDaysMax: daysMaxSetting('TIME_BUCKET_DAYS_MAX', ['TIME_BUCKETS']),
     timeBucketDays: {
       variable: 'TIME_BUCKET_DAYS',
       schema: decimal(0.01, 366).default(7),
+      reason:
+        '`TIME_BUCKETS`: the days of a bucket. Shorter if readers get more than 2,000 posts in this time',
       option: {
         name: 'periodMs',
         toStored: (days) => Math.round(days * dayMs),

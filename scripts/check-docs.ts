@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
+import { buildProgram } from '../src/cli/program.ts'
 
-// Compares the documents with the code: links, paths and npm scripts. Prints all differences.
+// Compares the documents with the code: links, paths, npm scripts and commands. Also counts them. Prints all differences.
 const root = join(import.meta.dirname, '..')
 const ignoredFolders = new Set(['node_modules', 'dist', 'coverage', 'test-results'])
+const [documentsKBMax, readmeLinesMax] = [220, 110]
 const read = (file: string) => readFile(join(root, file), 'utf8')
 
 /** Removes fenced code blocks. They have no links. */
@@ -83,8 +85,35 @@ async function findScriptProblems(file: string, text: string): Promise<string[]>
   return [...new Set(problems.flat())]
 }
 
+/** Compares the commands of the CLI with the first column of docs/reference/commands.md. */
+async function findCommandProblems(): Promise<string[]> {
+  const cells = (await read('docs/reference/commands.md')).match(/^\| `[^|]*/gm) ?? []
+  return buildProgram()
+    .commands.map((command) => command.name())
+    .filter((name) => !cells.some((cell) => cell.includes(`\`${name}`)))
+    .map((name) => `docs/reference/commands.md: the table lacks ${name}`)
+}
+
+/** Counts the bytes of README and docs, without the decisions, which no reader needs to use Feedline. */
+async function findSizeProblems(files: readonly string[]): Promise<string[]> {
+  const isDecision = (file: string) => file.startsWith('docs/adr/')
+  const sizes = await Promise.all(
+    files
+      .filter((file) => file === 'README.md' || file.startsWith('docs/'))
+      .map(async (file) => [isDecision(file), Buffer.byteLength(await read(file))] as const),
+  )
+  const kB = (decisions: boolean) =>
+    sizes.reduce((sum, [is, bytes]) => sum + (is === decisions ? bytes : 0), 0) / 1_000
+  console.log(`README and docs: ${kB(false)} kB, decisions: ${kB(true)} kB`)
+  const lines = (await read('README.md')).trimEnd().split('\n').length
+  return [
+    kB(false) > documentsKBMax ? [`README and docs have more than ${documentsKBMax} kB`] : [],
+    lines > readmeLinesMax ? [`README.md has more than ${readmeLinesMax} lines`] : [],
+  ].flat()
+}
+
 const files = await findDocuments()
-const problems: string[] = []
+const problems = [...(await findCommandProblems()), ...(await findSizeProblems(files))]
 for (const file of files) {
   const text = await read(file)
   problems.push(

@@ -7,12 +7,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isDeepStrictEqual, promisify } from 'node:util'
 
-// Runs the commands and queries of the README with a new data folder, and compares the answers with the README.
+// Runs the commands and queries of the tutorial, then those of the README, with a new data folder, and compares the
+// answers with theirs. The query of the README is Bob's, after the tutorial.
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
-const readme = await readFile(join(root, 'README.md'), 'utf8')
+const documents = ['docs/tutorial/first-feed.md', 'README.md']
+const texts = await Promise.all(documents.map((file) => readFile(join(root, file), 'utf8')))
 const fences = Array.from(
-  readme.matchAll(/^```(\w*)\n(.*?)^```/gms),
+  texts.join('\n').matchAll(/^```(\w*)\n(.*?)^```/gms),
   ([, kind = '', text = '']) => ({ kind, text: text.trim() }),
 )
 const downloadedMongod = join(root, '.feedline/bin/mongod')
@@ -49,7 +51,7 @@ function recordCheck(name: string, passed: boolean): void {
   if (!passed) problems.push(name)
 }
 
-/** Replaces each text of an answer by "…" where the README shows "…". */
+/** Replaces each text of an answer by "…" where the document shows "…". */
 function maskAnswer(answer: unknown, shown: unknown): unknown {
   if (shown === '…' && typeof answer === 'string') return shown
   if (typeof answer !== 'object' || answer === null || typeof shown !== 'object') return answer
@@ -59,16 +61,30 @@ function maskAnswer(answer: unknown, shown: unknown): unknown {
   return Array.isArray(answer) ? masked.map(([, part]) => part) : Object.fromEntries(masked)
 }
 
+async function runCurl(url: string, command: string): Promise<string> {
+  const { stdout } = await run('bash', ['-c', command.replaceAll('localhost:4000', url)])
+  return stdout
+}
+
+async function askAsBob(url: string, query: string): Promise<string> {
+  const headers = { 'content-type': 'application/json', authorization: 'Dev bob' }
+  const body = JSON.stringify({ query })
+  const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body })
+  return answer.text()
+}
+
 async function checkQueries(url: string): Promise<void> {
-  for (const [at, { text }] of fences.entries()) {
-    if (!text.startsWith('curl ')) continue
-    const { stdout } = await run('bash', ['-c', text.replaceAll('localhost:4000', url)])
+  for (const [at, { kind, text }] of fences.entries()) {
+    const isQuery = kind === 'graphql'
+    if (!isQuery && !text.startsWith('curl ')) continue
+    const answerText = isQuery ? await askAsBob(url, text) : await runCurl(url, text)
     const next = fences[at + 1]
     const shown = next?.kind === 'json' ? JSON.parse(next.text) : undefined
-    // Every answer also has its cost, which the README describes once.
-    const { extensions: _, ...answer } = JSON.parse(stdout)
+    // Every answer also has its cost, which the tutorial describes once.
+    const { extensions: _, ...answer } = JSON.parse(answerText)
     const isEqual = isDeepStrictEqual(maskAnswer(answer, shown), shown)
-    recordCheck(`the answer to ${text.slice(text.indexOf('{"query'))}`, isEqual)
+    if (!isEqual) console.log(JSON.stringify(answer))
+    recordCheck(`the answer to ${isQuery ? text : text.slice(text.indexOf('{"query'))}`, isEqual)
   }
 }
 

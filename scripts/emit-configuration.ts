@@ -15,7 +15,9 @@ const processes: Readonly<Record<Variable['processes'], string>> = {
 /** What a schema accepts: the end of the message about a text that it refuses. */
 function acceptedBy({ schema }: Variable): string {
   const refused = schema.safeParse('\u0001').error?.issues[0]
-  const accepted = refused?.message.replace(/^must (be |start with )?/, '').replace(/, and has \d+$/, '')
+  const accepted = refused?.message
+    .replace(/^must (be |start with )?/, '')
+    .replace(/, and has \d+$/, '')
   const isList = refused ? refused.path.length > 0 : Array.isArray(schema.safeParse('a').data)
   return `${isList ? 'by comma: ' : ''}${accepted ?? (isList ? 'texts' : 'a text')}`
 }

@@ -28,7 +28,7 @@ export interface Polled {
   readonly added: readonly string[]
 }
 
-/** A client that polls a timeline as the README says. */
+/** A client that polls a timeline as docs/explanation/polling.md says. */
 export class Poller {
   /** The posts on the screen, newest first. */
   held: readonly string[] = []

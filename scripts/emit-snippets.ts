@@ -1,9 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
 // Copies the marked regions of the examples into the documents. With --check, it writes nothing and fails if one differs.
 const root = join(import.meta.dirname, '..')
-const documents = ['docs/how-to/clients.md', 'docs/how-to/other-languages.md']
+const documents = (await readdir(join(root, 'docs/how-to'))).map((file) => `docs/how-to/${file}`)
 const snippet = /^<!-- (\S+)#(\S+) -->\n\n```\w+\n(?:[\s\S]*?\n)??```$/gm
 const languages: Readonly<Record<string, string>> = { '.py': 'python', '.rs': 'rust' }
 

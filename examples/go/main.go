@@ -45,6 +45,7 @@ func connect(url, authorization string, statuses map[int]int) graphql.Client {
 	client.ResponseLogHook = func(_ retryablehttp.Logger, answer *http.Response) { statuses[answer.StatusCode]++ }
 	return graphql.NewClient(url, client.StandardClient())
 }
+// #endregion
 
 var reactions = map[ErrorCode]string{
 	ErrorCodeBadUserInput: "correct the input", ErrorCodeUnauthenticated: "sign in again",
@@ -79,7 +80,6 @@ func poll(ctx context.Context, client graphql.Client, since string) (posts []edg
 	return posts, news.PollCursor, news.Changed
 }
 
-// #endregion
 
 func must[Answer any](answer *Answer, err error) *Answer {
 	if err != nil {
@@ -120,7 +120,6 @@ func main() {
 	posts, since, changed = poll(ctx, bob, since)
 	expect(len(posts) == 25 && !changed, "polled:", len(posts), "new posts")
 
-	// #region go-pages
 	for size, after, more := 10, (*string)(nil), true; more; {
 		page := must(Timeline(ctx, bob, &size, after, nil)).Timeline
 		for _, edge := range page.Edges {
@@ -130,7 +129,6 @@ func main() {
 		}
 		after, more = page.PageInfo.EndCursor, page.PageInfo.HasNextPage
 	}
-	// #endregion
 	expect(len(ids) == 0, "paged to the end: each post is there")
 	liked := must(LikePost(ctx, bob, LikePostInput{PostId: posts[0].Node.Id, ClientMutationId: key("like")})).LikePost
 	expect(liked.Changed && liked.Post.ViewerHasLiked, "liked:", liked.Post.LikeCount, "like")

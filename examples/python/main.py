@@ -48,7 +48,6 @@ def connect(url: str, authorization: str) -> Client:
 # #endregion
 
 
-# #region python-errors
 REACTIONS = {
     "correct the input": [ErrorCode.BAD_USER_INPUT],
     "take it back": [ErrorCode.NOT_FOUND, ErrorCode.FORBIDDEN, ErrorCode.CONFLICT],
@@ -69,7 +68,6 @@ def problem_of(error: GraphQLClientError) -> tuple[ErrorCode, str]:
     return code, f"{code.value}: {reaction} ({problem['message']})"
 
 
-# #endregion
 
 
 def expect(holds: bool, line: str) -> None:
@@ -78,7 +76,6 @@ def expect(holds: bool, line: str) -> None:
     print(line, flush=True)
 
 
-# #region python-poll
 def poll(client: Client, since: str) -> tuple[list, str, bool]:
     """The posts since the last poll and the cursor of the next one, or after changed the first page."""
     news = client.timeline_news(since).timeline_news
@@ -92,7 +89,6 @@ def poll(client: Client, since: str) -> tuple[list, str, bool]:
     return posts, since, False
 
 
-# #endregion
 
 
 def refuse(code: ErrorCode, request) -> None:
@@ -125,13 +121,11 @@ def main(url: str, *authorizations: str) -> None:
     posts, since, changed = poll(bob, since)
     expect(len(posts) == 25 and not changed, f"polled: {len(posts)} new posts")
 
-    # #region python-pages
     read, after, more = set(), None, True
     while more:
         page = bob.timeline(first=10, after=after).timeline
         read.update(edge.node.id for edge in page.edges if edge.node)
         after, more = page.page_info.end_cursor, page.page_info.has_next_page
-    # #endregion
     expect(ids.keys() <= read, "paged to the end: each post is there")
     liked = bob.like_post(LikePostInput(post_id=posts[0].node.id, client_mutation_id=f"{run} like")).like_post
     expect(liked.changed and liked.post.viewer_has_liked, f"liked: {liked.post.like_count} like")

@@ -91,7 +91,6 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
 
   readonly announcement = (): Announcement => (this.isCurrent(this.base) ? this.announced : nothing)
 
-  // #region ui-poll
   /** Polls once. Throws what the client throws. */
   readonly poll = async (): Promise<void> => {
     const { base, since } = this.sync()
@@ -110,9 +109,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     this.counted = count
     this.announce({ count: hasMore ? count : count - own, hasMore })
   }
-  // #endregion
 
-  // #region ui-show
   /** Reads the new posts, and puts them on top. Throws what the client throws. */
   readonly show = async (): Promise<void> => {
     let { base, since } = this.sync()
@@ -129,9 +126,7 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
     }
     if (missing.length > 0) await this.reload()
   }
-  // #endregion
 
-  // #region ui-publish
   /**
    * Runs a mutation that creates a post, and counts the post as an own one. A page may have brought the post already: after
    * a lost answer, or before a late one.
@@ -149,7 +144,6 @@ export class NewsWatch<Page extends TimelinePage = TimelinePage> {
       this.published++
     }
   }
-  // #endregion
 
   /** Reads as many posts as are held, and shows them all at once, so that the page does not jump. */
   private async reload(): Promise<void> {

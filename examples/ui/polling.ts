@@ -1,4 +1,3 @@
-// #region ui-polling
 /** The pause between polls where none is set, in milliseconds, and the bounds of what is set. */
 const [defaultMs, leastMs, longestMs] = [15_000, 1_000, 86_400_000]
 /** The longest pause after failures, unless a longer one is set. */
@@ -65,4 +64,3 @@ export function startPolling(
     unsubscribe()
   }
 }
-// #endregion

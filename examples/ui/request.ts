@@ -1,4 +1,3 @@
-// #region ui-retry
 /** What an error of the server says beside its message. docs/how-to/clients.md has the codes. */
 export interface Extensions {
   readonly code?: string
@@ -29,7 +28,6 @@ export function retryPause(failures: readonly Extensions[], tries: number): numb
   // Clients that failed at the same moment do not come back at the same moment.
   return pauseMs * (1 + Math.random() / 2)
 }
-// #endregion
 
 /** An answer of GraphQL over HTTP. */
 export interface Answer {

@@ -3,7 +3,6 @@ import { getIntrospectedSchema, minifyIntrospectionQuery } from '@urql/introspec
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
-// #region urql-schema
 const sdl = readFileSync(new URL('../../schema/schema.graphql', import.meta.url), 'utf8')
 const schema = minifyIntrospectionQuery(getIntrospectedSchema(sdl))
 
@@ -11,4 +10,3 @@ export default defineConfig({
   plugins: [react()],
   define: { FEEDLINE_SCHEMA: JSON.stringify(schema) },
 })
-// #endregion

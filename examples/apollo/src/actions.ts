@@ -5,12 +5,10 @@ import * as documents from '@feedline/client'
 import { reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
 
-// #region apollo-input
 /** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
 export const inputOf = <Input extends object>(input: Input, id: string = crypto.randomUUID()) => {
   return { input: { ...input, clientMutationId: id } }
 }
-// #endregion
 
 /** A suggested user has no numbers and no groups. */
 type Followee = Pick<UserProfileFragment, 'id' | 'viewerFollows'> & Partial<UserProfileFragment>
@@ -52,7 +50,6 @@ function createActions(client: ApolloClient) {
     options: ApolloClient.MutateOptions<Data, Variables>,
   ) => client.mutate(options).catch(reportProblem)
 
-  // #region apollo-optimistic
   const like = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
     const post = {
       __typename: 'Post' as const,
@@ -67,7 +64,6 @@ function createActions(client: ApolloClient) {
       update: (cache) => dropList(cache, 'Post', id, 'likes'),
     })
   }
-  // #endregion
 
   const follow = (followee: Followee) => {
     const { id, viewerFollows, followerCount, viewerGroups = [] } = followee
@@ -107,7 +103,6 @@ function createActions(client: ApolloClient) {
       refetchQueries: [documents.SessionDocument],
     })
 
-  // #region apollo-create
   /** Puts a new post on top of the home timeline, and resolves to its id. */
   const publish = async (text: string, clientMutationId: string) => {
     const { data } = await client.mutate({
@@ -125,7 +120,6 @@ function createActions(client: ApolloClient) {
     })
     return data?.createPost?.timelineEdge?.node?.id
   }
-  // #endregion
 
   const deletePost = ({ id }: ShownPost) =>
     send({

@@ -59,7 +59,6 @@ const createCache = () =>
     },
   })
 
-// #region apollo-persisted
 /** Sends queries by GET: first the hash, and the text by POST only to a server that does not know the hash. */
 const persisted = new PersistedQueryLink({
   useGETForHashedQueries: true,
@@ -68,7 +67,6 @@ const persisted = new PersistedQueryLink({
     return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
   },
 })
-// #endregion
 
 // #region apollo-retries
 const pauseAfter = (tries: number, error: unknown) => {

@@ -3,7 +3,6 @@ import type { useQuery } from '@apollo/client/react'
 import type { PageFieldsFragment } from '@feedline/client'
 import { useState } from 'react'
 
-// #region apollo-pagination
 /** What a list shows about its pages, and what loads the next one. The policy of the list appends it. */
 export function usePages<Data, Variables extends OperationVariables>(
   { client, observable, loading, error, refetch }: useQuery.Result<Data, Variables>,
@@ -28,4 +27,3 @@ export function usePages<Data, Variables extends OperationVariables>(
     onMore,
   }
 }
-// #endregion

@@ -8,7 +8,6 @@ import type { Timeline } from '@feedline/example-ui'
 
 type Page = NonNullable<HomeTimelineQuery['timeline']>
 
-// #region apollo-polling
 /** A timeline in the cache and on the server, for useNews. */
 export const timelineOf = (client: ApolloClient, group: { group?: string }): Timeline<Page> => ({
   held: () => client.readQuery({ query: HomeTimelineDocument, variables: group })?.timeline,
@@ -27,4 +26,3 @@ export const timelineOf = (client: ApolloClient, group: { group?: string }): Tim
     client.writeQuery({ ...query, data: { timeline } })
   },
 })
-// #endregion

@@ -9,7 +9,6 @@ export interface Server {
   readonly authorization: string
 }
 
-// #region fetch-ask
 /** Sends an operation. Throws the first error of the answer, with its `extensions` as the `cause`. */
 export async function ask<Data, Variables>(
   { url, authorization }: Server,
@@ -23,4 +22,3 @@ export async function ask<Data, Variables>(
   if (error) throw new Error(error.message, { cause: error.extensions })
   return data as Data
 }
-// #endregion

@@ -3,7 +3,6 @@ import { SchemaLink } from '@apollo/client/link/schema'
 import { addMocksToSchema, type IMocks, relayStylePaginationMock } from '@graphql-tools/mock'
 import { makeExecutableSchema } from '@graphql-tools/schema'
 
-// #region mocks
 /**
  * A client with made-up answers of the right types, for tests and stories of components.
  * @param typeDefs the text of schema/schema.graphql.
@@ -17,4 +16,3 @@ export function createMockClient(typeDefs: string, mocks: IMocks = {}): ApolloCl
   })
   return new ApolloClient({ link: new SchemaLink({ schema }), cache: new InMemoryCache() })
 }
-// #endregion

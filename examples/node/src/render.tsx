@@ -9,7 +9,6 @@ import { renderToString } from 'react-dom/server'
 const linkTo = ({ url, authorization }: Server) =>
   new HttpLink({ uri: url, headers: { authorization } })
 
-// #region ssr
 /** Renders a page with the data of its queries, which `state` has for the browser. */
 export async function renderPage(server: Server, Page: ComponentType) {
   // A client for each request: a cache belongs to one viewer.
@@ -29,7 +28,6 @@ export async function renderPage(server: Server, Page: ComponentType) {
 /** The client in the browser, which has what the server has read. */
 export const resumeClient = (server: Server, state: string) =>
   new ApolloClient({ link: linkTo(server), cache: new InMemoryCache().restore(JSON.parse(state)) })
-// #endregion
 
 /** The texts of the home timeline. */
 export function HomePage() {

@@ -1,4 +1,3 @@
-// #region tagged
 /** The answers to GET requests that are kept. */
 const keptMax = 50
 
@@ -24,4 +23,3 @@ export function createTaggedFetch(): typeof fetch {
     return response
   }
 }
-// #endregion

@@ -27,7 +27,6 @@ export const readPost = (ref: Post_post$key): ShownPost =>
 
 /** Likes and deletes posts. */
 export function usePostActions() {
-  // #region relay-optimistic
   const like = useAction<PostLikeMutation>(graphql`
     mutation PostLikeMutation($input: LikePostInput!) {
       likePost(input: $input) { post { id likeCount viewerHasLiked } }
@@ -49,8 +48,6 @@ export function usePostActions() {
     }
     return change({ postId: id }, { updater, ...showValues(id, shown) })
   }
-  // #endregion
-  // #region relay-delete
   const remove = useAction<PostDeleteMutation>(graphql`
     mutation PostDeleteMutation($input: DeletePostInput!) {
       deletePost(input: $input) {
@@ -59,7 +56,6 @@ export function usePostActions() {
       }
     }
   `)
-  // #endregion
   return {
     onLike: (post: ShownPost) => void toggleLike(post).catch(reportProblem),
     onDelete: ({ id }: ShownPost) => remove({ postId: id }).catch(reportProblem),

@@ -63,7 +63,6 @@ function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
     `,
     postRef,
   )
-  // #region relay-comments
   const add = useAction<PostPageAddCommentMutation>(graphql`
     mutation PostPageAddCommentMutation($input: AddCommentInput!, $connections: [ID!]!) {
       addComment(input: $input) {
@@ -83,7 +82,6 @@ function CommentList({ postRef }: { postRef: PostPage_comments$key }) {
       }
     }
   `)
-  // #endregion
   const { id: postId, comments } = data
   const connections = [comments.__id]
   const onComplete = (error: Error | null) => error && reportProblem(error)

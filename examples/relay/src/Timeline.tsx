@@ -28,11 +28,9 @@ import { useAction } from './environment'
 import { readPosts, usePostActions } from './Post'
 import { SuggestionList } from './SuggestionList'
 
-// #region relay-first-page
 const firstPage = graphql`
   query TimelineQuery($group: String) { ...Timeline_query @arguments(group: $group, first: 20) }
 `
-// #endregion
 // #region relay-pagination
 const timelineFragment = graphql`
   fragment Timeline_query on Query
@@ -56,17 +54,14 @@ const timelineFragment = graphql`
 /** The home timeline or, with a group, the timeline of that group. */
 export function Timeline({ group }: { group: string | undefined }) {
   const environment = relay.useRelayEnvironment()
-  // #region relay-list
   const query = usePageData<TimelineQuery>(firstPage, { group })
   const list = relay.usePaginationFragment<TimelinePageQuery, Timeline_query$key>(
     timelineFragment,
     query,
   )
   const pages = useNextPage(list, { isFirst: false })
-  // #endregion
   const { timeline } = list.data
   const news = useNews(environment, group, () => openTimeline(environment, query, group))
-  // #region relay-create
   const create = useAction<TimelineCreatePostMutation>(graphql`
     mutation TimelineCreatePostMutation($input: CreatePostInput!, $connections: [ID!]!) {
       createPost(input: $input) {
@@ -80,7 +75,6 @@ export function Timeline({ group }: { group: string | undefined }) {
     const { createPost } = await create({ text, clientMutationId }, { connections })
     return createPost?.timelineEdge?.node?.id
   }
-  // #endregion
   // A follow invalidates the store, and its answer may come while this page is open.
   relay.useSubscribeToInvalidationState([], () => {
     relay.fetchQuery(environment, firstPage, { group }).toPromise().catch(reportProblem)
@@ -124,7 +118,6 @@ const readQuery = graphql`
 
 type Page = NonNullable<TimelineReadQuery['response']['timeline']>
 
-// #region relay-polling
 /** A timeline in the store and on the server. */
 function openTimeline(
   environment: Environment,
@@ -153,9 +146,7 @@ function openTimeline(
       }),
   }
 }
-// #endregion
 
-// #region relay-prepend
 /** Puts the posts of a page in front of the list or, without `before`, in its place. */
 function writePage(store: RecordSourceProxy, list: string, args: PageArguments, page: Page): void {
   const connection = store.get(list)
@@ -177,4 +168,3 @@ function writePage(store: RecordSourceProxy, list: string, args: PageArguments, 
   pageInfo?.setValue(page.pageInfo.endCursor, 'endCursor')
   pageInfo?.setValue(page.pageInfo.hasNextPage, 'hasNextPage')
 }
-// #endregion

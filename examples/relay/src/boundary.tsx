@@ -3,7 +3,6 @@ import { Component, createContext, type ReactNode, Suspense, useContext, useStat
 import { type GraphQLTaggedNode, type LoadMoreFn, useLazyLoadQuery } from 'react-relay'
 import type { OperationType } from 'relay-runtime'
 
-// #region relay-boundary
 const FetchKey = createContext(0)
 
 interface BoundaryProps {
@@ -38,7 +37,6 @@ export const usePageData = <Query extends OperationType>(
   variables: Query['variables'],
 ): Query['response'] =>
   useLazyLoadQuery<Query>(query, variables, { fetchKey: useContext(FetchKey) })
-// #endregion
 
 interface List<Query extends OperationType> {
   readonly hasNext: boolean

@@ -42,6 +42,7 @@ impl Client {
         Err(("UNAVAILABLE".into(), "UNAVAILABLE: try again later".into()))
     }
 }
+// #endregion
 
 /// The code of an error, and a line for the log.
 type Problem = (String, String);
@@ -76,7 +77,6 @@ fn poll(client: &Client, since: &str) -> Option<(Vec<String>, String)> {
     }
     (!news.changed).then_some((posts, if news.count > 0 { since } else { news.poll_cursor }))
 }
-// #endregion
 
 fn expect(holds: bool, line: &str) {
     assert!(holds, "not so: {line}");

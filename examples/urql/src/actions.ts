@@ -8,7 +8,6 @@ type User = documents.UserProfileFragment
 
 /** What the viewer does. The cache shows likes and follows at once, and takes them back after a failure. */
 function createActions(client: Client) {
-  // #region urql-mutations
   /** Each attempt has its own clientMutationId, unless the input has one. The repeats of the network have the same. */
   const send = async <Data, Input>(
     document: TypedDocumentNode<Data, { input: Input }>,
@@ -19,7 +18,6 @@ function createActions(client: Client) {
     if (error) throw reasonOf(error)
     return data
   }
-  // #endregion
   /** Reports a failure, because the page has no place for it. */
   const attempt = <Data, Input>(
     document: TypedDocumentNode<Data, { input: Input }>,

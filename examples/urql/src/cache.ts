@@ -66,7 +66,6 @@ const replacePages: graphcache.UpdateResolver = (_result, args, cache, info) => 
 }
 // #endregion
 
-// #region urql-optimistic
 const setLiked =
   (viewerHasLiked: boolean) =>
   ({ input }: { input: schema.LikePostInput }, cache: Cache) => {
@@ -87,9 +86,7 @@ const setFollowed =
     const __typename = viewerFollows ? 'FollowUserPayload' : 'UnfollowUserPayload'
     return { __typename, user: { ...user, followerCount, viewerFollows, viewerGroups } }
   }
-// #endregion
 
-// #region urql-updates
 const createPost = (result: documents.PublishPostMutation, _args: unknown, cache: Cache) => {
   const { timelineEdge, viewer } = result.createPost ?? {}
   if (!timelineEdge?.node) return
@@ -122,7 +119,6 @@ const deleteComment = (result: documents.DeleteCommentMutation, _args: unknown, 
   const { deletedCommentId, post } = result.deleteComment ?? {}
   removeNode(cache, `Post:${post?.id}`, 'comments', `Comment:${deletedCommentId}`)
 }
-// #endregion
 
 /** Only an answer drops the lists, because the server would not know the follow yet. */
 const reloadLists: graphcache.UpdateResolver = (result, _args, cache, info) => {
@@ -142,7 +138,6 @@ const reloadAll = (_result: unknown, _args: unknown, cache: Cache) => {
   for (const { fieldKey } of cache.inspectFields('Query')) cache.invalidate('Query', fieldKey)
 }
 
-// #region urql-cache
 /** Each viewer has a cache of their own. */
 export const createCache = () =>
   graphcache.cacheExchange({
@@ -193,4 +188,3 @@ export const createCache = () =>
       },
     },
   })
-// #endregion

@@ -39,7 +39,6 @@ const retries = retryExchange({
 })
 // #endregion
 
-// #region urql-given
 /** Answers a query itself that {@link give} sends. */
 const givenAnswers: Exchange =
   ({ forward }) =>
@@ -62,7 +61,6 @@ export function give(client: Client, request: GraphQLRequest, data: object): voi
   // The cache keeps the operation, and asks the server when it repeats it.
   delete given.data
 }
-// #endregion
 
 // #region urql-client
 const optionsOf = (handle: string) => ({
@@ -90,7 +88,6 @@ export const createDirectClient = (handle: string) =>
   new Client({ ...optionsOf(handle), exchanges: [withTypes, ...network] })
 // #endregion
 
-// #region urql-errors
 /** What went wrong, without the prefix that urql adds to messages. */
 export const reasonOf = (error: CombinedError | undefined): Error | undefined =>
   error && (error.networkError ?? new Error(error.graphQLErrors[0]?.message, { cause: error }))
@@ -106,4 +103,3 @@ export async function ask<Data, Variables extends AnyVariables>(
   if (error) throw reasonOf(error)
   return data
 }
-// #endregion

@@ -6,7 +6,6 @@ import { ask, reasonOf } from './client'
 /** The size of a page. The cache merges only pages with arguments, so each page names its size. */
 export const first = 20
 
-// #region urql-pagination
 /**
  * A page with a list, whose next pages the cache appends. Returns the data, and what the list shows about its pages.
  */
@@ -33,4 +32,3 @@ export function useList<Data, Variables extends AnyVariables & { after?: string 
   const reason = failure ?? (pageInfo ? undefined : reasonOf(error))
   return { data, pages: { hasMore, isLoading, error: isLoading ? undefined : reason, onMore } }
 }
-// #endregion

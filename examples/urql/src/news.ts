@@ -20,7 +20,6 @@ const heldDocument = gql<{ timeline?: HeldTimeline | null }, Variables>`
   }
 `
 
-// #region urql-polling
 /** A timeline in the cache and on the server. It is read beside the cache, and written into it at once. */
 export function openTimeline(client: Client, firstPage: Variables): Timeline<Page> {
   const { first: _, ...group } = firstPage
@@ -38,4 +37,3 @@ export function openTimeline(client: Client, firstPage: Variables): Timeline<Pag
     },
   }
 }
-// #endregion

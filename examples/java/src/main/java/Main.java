@@ -43,6 +43,7 @@ record Main(String url, String authorization) {
     }
     throw new java.io.IOException("no answer");
   }
+  // #endregion
 
   static final Map<ErrorCode, String> REACTIONS = Map.of(BAD_USER_INPUT, "correct the input", NOT_FOUND, "take it back",
       FORBIDDEN, "take it back", CONFLICT, "take it back", UNAUTHENTICATED, "sign in again",
@@ -53,8 +54,6 @@ record Main(String url, String authorization) {
       super(code + ": " + REACTIONS.getOrDefault(code, "report the requestId") + " (" + error.get("message").textValue() + ")");
     }
   }
-  // #endregion
-  // #region java-operations
   TimelineConnection timeline(Map<String, ?> variables) throws Exception {
     var query = TimelineGraphQLQuery.newRequest().firstReference("first").afterReference("after").lastReference("last");
     var fields = new TimelineProjectionRoot<>().pollCursor().edges().node().id().createdAt().parent().parent()
@@ -102,7 +101,6 @@ record Main(String url, String authorization) {
     }
     return new Poll(posts, next, news.getChanged());
   }
-  // #endregion
 
   static void expect(boolean holds, String line) {
     if (!holds) throw new IllegalStateException("not so: " + line);
@@ -138,7 +136,6 @@ record Main(String url, String authorization) {
     var news = bob.poll(unchanged.since);
     expect(news.posts.size() == 25 && !news.changed, "polled: 25 new posts");
 
-    // #region java-pages
     var variables = new HashMap<String, Object>(Map.of("first", 10));
     for (boolean more = true; more; ) {
       var page = bob.timeline(variables);
@@ -146,7 +143,6 @@ record Main(String url, String authorization) {
       variables.put("after", page.getPageInfo().getEndCursor());
       more = page.getPageInfo().getHasNextPage();
     }
-    // #endregion
     expect(ids.isEmpty(), "paged to the end: each post is there");
     var post = news.posts.get(0);
     var like = LikePostInput.newBuilder().postId(post).clientMutationId(run + "like").build();

@@ -2,7 +2,6 @@
 use graphql_client::{GraphQLQuery, Response};
 use std::{cell::RefCell, collections::HashMap, collections::HashSet, thread::sleep, time::Duration};
 
-// #region rust-client
 type DateTime = String;
 macro_rules! operations {
     ($($name:ident),*) => { $(
@@ -42,7 +41,6 @@ impl Client {
         Err(("UNAVAILABLE".into(), "UNAVAILABLE: try again later".into()))
     }
 }
-// #endregion
 
 /// The code of an error, and a line for the log.
 type Problem = (String, String);

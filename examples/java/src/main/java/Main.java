@@ -15,7 +15,6 @@ import java.util.concurrent.Callable;
 
 /** A client of Feedline by DGS. Usage: Main URL AUTHORIZATION AUTHORIZATION, see docs/how-to/other-languages.md. */
 record Main(String url, String authorization) {
-  // #region java-client
   static final ObjectMapper JSON = JsonMapper.builder().addModule(new JavaTimeModule()).serializationInclusion(NON_NULL).build();
   static final HttpClient HTTP = HttpClient.newHttpClient();
   static final Map<Integer, Integer> STATUSES = new HashMap<>();
@@ -43,7 +42,6 @@ record Main(String url, String authorization) {
     }
     throw new java.io.IOException("no answer");
   }
-  // #endregion
 
   static final Map<ErrorCode, String> REACTIONS = Map.of(BAD_USER_INPUT, "correct the input", NOT_FOUND, "take it back",
       FORBIDDEN, "take it back", CONFLICT, "take it back", UNAUTHENTICATED, "sign in again",

@@ -8,11 +8,9 @@ const rows = [
   ['strategy', 'a post is', 'a page is', 'stored'],
   ...strategies.map(({ name, table }) => [`\`${name}\``, table.post, table.page, table.stored]),
 ]
-const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? []
-const formatRow = (cells: readonly string[]) =>
-  `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |\n`
+const formatRow = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`
 const [head = '', ...body] = rows.map(formatRow)
-const table = [head, formatRow(widths.map((width) => '-'.repeat(width))), ...body].join('')
+const table = [head, formatRow(['---', '---', '---', '---']), ...body].join('')
 
 const committed = await readFile(file, 'utf8')
 const tablePattern = /^\| strategy .*\n(?:\|.*\n)*/m

@@ -5,7 +5,7 @@ const source = 'FEEDLINE' as const
 const event = (user: string, followee: string, type: 'FOLLOWED' | 'UNFOLLOWED', _id = newId()) => ({
   ...{ _id, user, followee, type, source, at: new Date() },
 })
-const partly = 'the follow in one direction: in the list of one of the two'
+const partly = 'a follow in one list only'
 
 /** Damage to edges, history and blocks. */
 export const edgeDamages: readonly Damage[] = [
@@ -110,7 +110,7 @@ export const edgeDamages: readonly Damage[] = [
     name: 'an edge is lost in both collections, with its counts',
     noticed: ({ a, b }) => [`L3 history ${a}>${b}`],
     answer: 'reported',
-    how: 'both collections agree, so the history may be wrong',
+    how: 'both collections agree',
     clients: 'no follow',
     inject: async (scene) => {
       const { services, a, b } = scene
@@ -124,7 +124,7 @@ export const edgeDamages: readonly Damage[] = [
     name: 'the history says that a standing edge has ended',
     noticed: ({ a, b }) => [`L3 history ${a}>${b}`],
     answer: 'reported',
-    how: 'both collections agree, so the history may be wrong',
+    how: 'both collections agree',
     clients: 'the follow',
     inject: ({ services, a, b }) =>
       services.collections.follow_events.insertOne(event(a, b, 'UNFOLLOWED')),

@@ -13,7 +13,7 @@ const update = (scene: Scene, change: object | object[]) =>
 const updateLevel = (scene: Scene, level: number, change: object | object[]) =>
   scene.services.collections.overflow.updateOne(levelOf(scene, level), change as never)
 const likes = (what: string) => (scene: Scene) => [`L2 ${what} ${scene.post.id}.likes`]
-const order = 'pages of the list that repeat or lack entries'
+const order = 'pages that repeat or lack entries'
 
 /** Damage to likes, comments and shares: three likes are in the post, two in each of two levels. */
 export const listDamages: readonly Damage[] = [
@@ -147,7 +147,7 @@ export const listDamages: readonly Damage[] = [
     name: 'a like has no by-user entry',
     noticed: ({ post }) => [`L2 by-user ${post.id}.likes of fan1`],
     answer: 'repaired',
-    clients: 'a post that is not among those the user likes',
+    clients: 'a like missing in the list of the user',
     inject: (scene) =>
       scene.services.collections.engagements_by_user.deleteOne({
         ...{ user: 'fan1', kind: 'likes', post: of(scene)._id },
@@ -157,7 +157,7 @@ export const listDamages: readonly Damage[] = [
     name: 'a by-user entry names another user',
     noticed: ({ post }) => [`L2 by-user ${post.id}.likes of fan5`],
     answer: 'repaired',
-    clients: 'a post that is not among those the user likes',
+    clients: 'a like missing in the list of the user',
     inject: (scene) =>
       scene.services.collections.engagements_by_user.updateOne(
         { user: 'fan5', kind: 'likes', post: of(scene)._id },

@@ -10,7 +10,7 @@ const about = (what: string, strategy: string) => (scene: Scene) => [
   `L1 ${what} ${scene.a} ${strategy}`,
 ]
 const inTimed = ({ a }: Scene) => ({ '_id.reader': a as string })
-const lacks = 'a timeline that lacks the post, under this strategy'
+const lacks = 'a timeline without the post'
 const passed = 'nothing: reading passes over the entry'
 
 /** Damage to stored timelines, strategies and jobs: the reader `a` follows `b`, whose post is in all timelines. */
@@ -35,7 +35,7 @@ export const timelineDamages: readonly Damage[] = [
     name: 'a CACHE lacks a post',
     noticed: about('missing', 'CACHE'),
     answer: 'repaired',
-    how: 'the cache is dropped, and made again on the next read',
+    how: 'the cache is made again',
     clients: lacks,
     inject: (scene) =>
       scene.services.collections.timeline_cache.updateOne({ _id: scene.a }, pull(scene)),
@@ -142,7 +142,7 @@ export const timelineDamages: readonly Damage[] = [
     name: 'a CACHE is out of order',
     noticed: about('stored', 'CACHE'),
     answer: 'repaired',
-    how: 'the cache is dropped, and made again on the next read',
+    how: 'the cache is made again',
     clients: 'the posts in order, unless the cache is full',
     inject: (scene) =>
       scene.services.collections.timeline_cache.updateOne({ _id: scene.a }, [

@@ -36,7 +36,6 @@ function removeNode(cache: Cache, parent: graphcache.Entity, list: string, node:
   }
 }
 
-// #region urql-timeline
 const mergePages = relayPagination({ mergeMode: 'outwards' })
 
 /** New posts before a pollCursor go on top, pages after a cursor below. The last pollCursor covers all posts held. */
@@ -64,7 +63,6 @@ const replacePages: graphcache.UpdateResolver = (_result, args, cache, info) => 
     if (isOutdated) cache.invalidate(info.parentKey, fieldKey)
   }
 }
-// #endregion
 
 const setLiked =
   (viewerHasLiked: boolean) =>

@@ -30,7 +30,7 @@ async function insertPosts(posts: Collection<LikedPost>, count: number): Promise
   return docs.map(({ _id }) => _id)
 }
 
-/** The unchanged `addLike` of seed 0. It throws on a write conflict, and the call is then retried here. */
+/** The plain `addLike` of the outlier pattern: one embedded list. It throws on a write conflict, and the call is then retried here. */
 export function seedAddLike(client: MongoClient, db: Db): LikeImplementation {
   const posts = db.collection<LikedPost>('seed_posts')
   const overflows = db.collection<{ post_id: ObjectId; likes: string[] }>('seed_overflows')

@@ -78,7 +78,7 @@ export function openSocialiteStrategies(db: Db): Readonly<Record<string, Sociali
   }
 }
 
-/** The update of seed 1: a follower without a cache gets no entry. */
+/** Socialite's update: a follower without a cache gets no entry. */
 export function cacheStrategy(db: Db): SocialiteStrategy & { readonly send: Send } {
   const caches = socialiteCache(db)
   const send: Send = (post, follower) =>

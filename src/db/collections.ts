@@ -102,7 +102,7 @@ export const catalogue = (
       { key: { user: 1, _id: -1, follower: 1, source: 1 }, afterImport }, // the list by recency, covered
       ...(following === 'reverse-index'
         ? ([
-            { key: { follower: 1, _id: -1, user: 1, source: 1 }, afterImport }, // seed 4's reverse index
+            { key: { follower: 1, _id: -1, user: 1, source: 1 }, afterImport }, // the reverse index of FOLLOWING=reverse-index
             ...groupIndexes('follower', 'user'),
           ] as const)
         : []),

@@ -1,7 +1,7 @@
 import type { Binary, ObjectId } from 'mongodb'
 import type { EngagementKind } from '../engagement/kinds.ts'
 
-/** The origin of an edge (seed 3). */
+/** The origin of an edge. */
 export const edgeSources = ['FEEDLINE', 'TWITTER', 'FACEBOOK', 'MEDIUM', 'IMPORT'] as const
 export type EdgeSource = (typeof edgeSources)[number]
 
@@ -19,7 +19,7 @@ export interface UserDoc {
 }
 
 /**
- * The counters of a live user (seed 3). A deleted user has none. Every write that adds an edge or a post changes this
+ * The counters of a live user. A deleted user has none. Every write that adds an edge or a post changes this
  * document, so such a write collides with a deletion or a block.
  */
 export interface UserStatsDoc {
@@ -33,7 +33,7 @@ export interface UserStatsDoc {
   readonly repairs?: number
 }
 
-/** An edge from the side of the followee, `user` (seed 4). Its `_id` contains the time of the follow. */
+/** An edge from the side of the followee, `user`. Its `_id` contains the time of the follow. */
 export interface FollowerDoc {
   readonly _id: ObjectId
   readonly user: string
@@ -52,7 +52,7 @@ export interface FollowingDoc {
   readonly groups?: string[]
 }
 
-/** An event in the history of a pair (seed 3). `user` is the follower. */
+/** An event in the history of a pair. `user` is the follower. */
 export interface FollowEventDoc {
   readonly _id: ObjectId
   readonly user: string
@@ -111,7 +111,7 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly last?: Readonly<Partial<Record<EngagementKind, ObjectId>>>
   /** The number of overflow documents of each list. */
   readonly levels?: PerKind
-  /** Set if any list has overflow documents (seed 0's flag). */
+  /** Set if any list has overflow documents: the flag of the outlier pattern. */
   readonly has_overflow?: true
   /** The number of repairs of the counts. */
   readonly repairs?: number

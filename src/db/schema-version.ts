@@ -6,7 +6,7 @@ import { migrations, oldestVersion } from './migrations/list.ts'
 /** How a database is built: one document of `meta`. */
 export interface Schema {
   readonly version: number
-  /** Which of seed 4's two options. Fixed when the database is made. */
+  /** How edges are stored. Fixed when the database is made. */
   readonly following: FollowingMode
 }
 

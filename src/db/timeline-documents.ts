@@ -1,13 +1,13 @@
 import type { ObjectId } from 'mongodb'
 
-/** A post in a stored timeline: only linked, or with embedded contents (seed 1). */
+/** A post in a stored timeline: only linked, or with embedded contents. */
 export interface EntryDoc {
   readonly post: ObjectId
   readonly author?: string
   readonly text?: string
 }
 
-/** The entries of one period in a reader's timeline (seed 1), in order of arrival. */
+/** The entries of one period in a reader's timeline, in order of arrival. */
 export interface TimedBucketDoc {
   /** The number of the period since 1970. All periods have the same length. */
   readonly _id: { readonly reader: string; readonly period: number }
@@ -16,7 +16,7 @@ export interface TimedBucketDoc {
   readonly over?: true
 }
 
-/** A fixed number of entries of a reader's timeline (seed 1), in order of arrival. Buckets of a reader may overlap. */
+/** A fixed number of entries of a reader's timeline, in order of arrival. Buckets of a reader may overlap. */
 export interface SizedBucketDoc {
   readonly _id: ObjectId
   readonly reader: string
@@ -30,7 +30,7 @@ export interface SizedBucketDoc {
   readonly entries: EntryDoc[]
 }
 
-/** The newest entries of a reader's timeline (seed 1), newest first. */
+/** The newest entries of a reader's timeline, newest first. */
 export interface TimelineCacheDoc {
   readonly _id: string
   /** The epoch of the registration under which the cache was built. */

@@ -42,7 +42,10 @@ export function toEngagement(
   return { kind, post, id, place: place ? fromObjectId(place) : id, createdAt: timeOf(id), ...own }
 }
 
-/** Reads the lists of the outlier pattern, wherever their entries are stored (seed 2: transparent). */
+/**
+ * Reads the lists of the outlier pattern, wherever their entries are stored.
+ * @see https://www.mongodb.com/blog/post/building-with-patterns-the-outlier-pattern
+ */
 export class EngagementReader {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 

@@ -4,7 +4,7 @@ import type { PostId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { Entry } from './strategies/strategy.ts'
 
-/** The part of a post that a stored entry contains (seed 1: linking, embedding). */
+/** The part of a post that a stored entry contains: linking, or embedding. */
 export const entryContents = ['id', 'author', 'text'] as const
 export type EntryContent = (typeof entryContents)[number]
 
@@ -15,7 +15,7 @@ interface Source {
   readonly text?: string | undefined
 }
 
-/** The entry of a post, with the configured contents (seed 1). */
+/** The entry of a post, with the configured contents. */
 export const toEntry = ({ id, author, text }: Source, contents: EntryContent): Entry => ({
   id,
   ...(contents === 'id' ? {} : { author }),

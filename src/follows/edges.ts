@@ -39,7 +39,7 @@ export interface EdgeIndex {
 }
 
 /**
- * The stored edges in both directions, with their history. Seed 4's two options differ only in
+ * The stored edges in both directions, with their history. The two values of FOLLOWING differ only in
  * {@link Edges.following}: a second collection, or an index in the reverse direction.
  */
 export class Edges {

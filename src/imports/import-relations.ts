@@ -25,7 +25,7 @@ export type RelationImportResult = ImportResult<RelationCounter, RelationFinding
 export const batchRows = 1_000
 
 /**
- * Imports the relations of a file, and opens an account for each user of a written row, by {@link runImport} (seed 3).
+ * Imports the relations of a file, and opens an account for each user of a written row, by {@link runImport}.
  * Counters stay exact beside live traffic. What it writes depends on the file alone; it skips pairs that have an
  * edge or a history.
  * Cost: ten to twenty-one commands per batch of 1,000 rows.

@@ -3,7 +3,7 @@ import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 import { shortened } from './bad-lines.ts'
 
-/** The columns of the legacy table (seed 3): `user_id` follows `target_user_id`. */
+/** The columns of the legacy table: `user_id` follows `target_user_id`. */
 export const relationColumns = [
   'user_id',
   'target_user_id',
@@ -15,7 +15,7 @@ export const relationColumns = [
 ] as const
 type Column = (typeof relationColumns)[number]
 
-/** The ways in which the columns of one row disagree (seed 3). */
+/** The ways in which the columns of one row disagree. */
 export const contradictions = [
   'followed-not-counted',
   'unfollowed-still-counted',

@@ -46,7 +46,7 @@ type Repaired = Pick<Collections, 'users' | 'user_stats' | 'posts' | 'repairs'>
  * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are
  * kept. Every repair raises the number of repairs under which its difference was computed. No run applies the same
  * drift again.
- * @see seed 3: a backfill that applied its updates twice
+ * @see https://medium.engineering/counting-your-followers-facbfafe45d9 for a back-fill that applied its updates twice
  */
 export class Ledger {
   constructor(

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 declare const brand: unique symbol
 type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
-/** A user's handle: the user's `_id`, the name in URLs and the subject of the user's token (seed 4). */
+/** A user's handle: the user's `_id`, the name in URLs and the subject of the user's token. */
 export type UserId = Brand<string, 'UserId'>
 /** A post's id: 24 hex digits that sort by creation time, to the millisecond (law L1). */
 export type PostId = Brand<string, 'PostId'>

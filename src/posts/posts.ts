@@ -41,7 +41,7 @@ type GivenContent = {
   readonly attachments?: readonly GivenAttachment[] | undefined
 }
 
-/** The posts (seed 1's content service), each found by author and id, which is the shard key. */
+/** The posts, each found by author and id, which is the shard key. */
 export class Posts {
   constructor(private readonly parts: PostsParts) {}
 

@@ -34,7 +34,7 @@ export const noAccount = (): DomainError =>
 export const tooManyFollowees = (max: number): DomainError =>
   new DomainError('LIMIT_EXCEEDED', `You may follow at most ${max} users`, { limit: 'followees' })
 
-/** The counters of accounts (seed 3). Exactly the live accounts have them (law L3). */
+/** The counters of accounts. Exactly the live accounts have them (law L3). */
 export class UserStats {
   private readonly stats: Collections['user_stats']
 

@@ -54,7 +54,7 @@ export interface UsersParts {
   readonly now: () => number
 }
 
-/** The accounts (seed 4: the handle is the `_id`). */
+/** The accounts. The handle is the `_id`. */
 export class Users {
   constructor(private readonly parts: UsersParts) {}
 

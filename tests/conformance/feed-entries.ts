@@ -3,7 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type PostId, timeOf, type UserId } from '../../src/lib/ids.ts'
 import type { FeedFixture } from '../support/feed-fixture.ts'
 
-/** The content of posts in pages and in entries (seed 1: linking, embedding). */
+/** The content of posts in pages and in entries: linking, or embedding. */
 export function describeFeedEntries(fixture: FeedFixture): void {
   const { page, strategy } = fixture
 

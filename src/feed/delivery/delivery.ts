@@ -42,7 +42,7 @@ export interface DeliveryParts {
   readonly inlineMax: number
 }
 
-/** Fans posts out on write, and retracts deleted posts (seed 1). A repeat from any checkpoint changes nothing. */
+/** Fans posts out on write, and retracts deleted posts. A repeat from any checkpoint changes nothing. */
 export class Delivery {
   constructor(private readonly parts: DeliveryParts) {}
 

@@ -90,7 +90,7 @@ export interface CacheParts {
 }
 
 /**
- * Fan-out on write into one document of bounded size per reader, only for active readers (seed 1).
+ * Fan-out on write into one document of bounded size per reader, only for active readers.
  * The first read creates an empty document that takes deliveries, then merges the posts of fan-out on read into it.
  * So no post is missed in between. Below its floor, fan-out on read continues the page.
  * Its size belongs to the registration. A cache ignores operations under another registration, because its build

@@ -27,7 +27,7 @@ const authorsPerQuery = 200
 const restrictedMax = 1_000
 
 /**
- * Assembles the timeline when it is read (seed 1): the newest posts of all followees, and of the reader.
+ * Assembles the timeline when it is read: the newest posts of all followees, and of the reader.
  * Sends one query for each 200 followees and reads at most one page from each author.
  * Each query after the first reads only the range in which its posts can still enter the page.
  * It stores nothing. The integrity checks compare the other strategies with it.

@@ -68,7 +68,7 @@ export const sizedBuckets = defineStrategy({
 })
 
 /**
- * Fan-out on write into documents with a fixed number of entries (seed 1). New entries go to a reader's open bucket.
+ * Fan-out on write into documents with a fixed number of entries. New entries go to a reader's open bucket.
  * A full bucket is closed with its newest and oldest id. A unique index allows one open bucket per reader.
  * Late and back-filled entries make buckets overlap. A page merges overlapping buckets and shows a repeated entry once.
  */

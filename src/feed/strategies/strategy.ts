@@ -5,7 +5,7 @@ import type { Range } from '../../lib/page.ts'
 import type { FloorFill } from './floor-fill.ts'
 import type { Floors } from './floors.ts'
 
-/** A post in a timeline, with the stored contents of the post (seed 1: linking, or embedding). */
+/** A post in a timeline, with the stored contents of the post: linking, or embedding. */
 export interface Entry {
   readonly id: PostId
   readonly author?: UserId | undefined
@@ -45,7 +45,7 @@ export interface Candidates {
  * Proposes the entries of a reader's timeline. FeedService does everything that is the same for all strategies:
  * visibility, refill, order of the page, cursors, contents. So a strategy may propose stale entries.
  * When no job waits, it omits no entry that law L1 demands.
- * @see seed 1
+ * @see https://github.com/mongodb-labs/socialite, whose feed service has these strategies
  */
 export interface FeedStrategy {
   proposeCandidates(query: StrategyQuery): Promise<Candidates>

@@ -88,7 +88,7 @@ const bucketMax = 2_000
 type BucketEntry = EntryDoc & { readonly over?: true }
 
 /**
- * Fan-out on write into one document per reader and period (seed 1). An entry goes into the period of its post, also if
+ * Fan-out on write into one document per reader and period. An entry goes into the period of its post, also if
  * it is late or back-filled. Fan-out on read serves a period with too many entries for one document.
  * The length of a period belongs to the registration.
  */

@@ -52,7 +52,7 @@ const isNotFound = (error: unknown) => error instanceof DomainError && error.cod
 const triesMax = 3
 
 /**
- * Serves timelines (seed 1's feed service). A page repeats four steps until it is full: candidates of the strategy,
+ * Serves timelines. A page repeats four steps until it is full: candidates of the strategy,
  * facts of the graph and the posts, visibility, presentation.
  * So an unfollow, mute, block or deletion takes effect on the next page with every strategy.
  * @see law L1

@@ -42,7 +42,12 @@ const driveCommand = (): Command =>
     .option('--rate <rate>', 'arrivals per second: 50, or a ramp: 50..500/6', readRates)
     .option('--step <duration>', 'time of each rate: seconds, or e.g. 30s, 5m', durationSeconds, 30)
     .option('--warmup <duration>', 'time at the first rate that is not measured', readWarmUp, 5)
-    .option('--mix <weights>', 'weights of the operations, e.g. home=60,poll=30', readMix, defaultMix)
+    .option(
+      '--mix <weights>',
+      'weights of the operations, e.g. home=60,poll=30',
+      readMix,
+      defaultMix,
+    )
     .addOption(
       new Option('--arrivals <spacing>', 'gaps between arrivals')
         .choices(spacings)
@@ -54,7 +59,12 @@ const driveCommand = (): Command =>
       wholeNumber(1, 60_000),
     )
     .option('--users <n>', 'number of accounts that the run uses', wholeNumber(2, 100_000), 100)
-    .option('--prefix <text>', 'handles of the accounts: <text>-000001 and so on', readPrefix, 'drive')
+    .option(
+      '--prefix <text>',
+      'handles of the accounts: <text>-000001 and so on',
+      readPrefix,
+      'drive',
+    )
     .option('--follows <n>', 'followees of each account', wholeNumber(0, 1_000), 10)
     .option('--posts <n>', 'posts of each account before the load', wholeNumber(0, 1_000), 5)
     .option('--sample <n>', 'readers, pollers and writers to verify', wholeNumber(1, 100_000), 50)

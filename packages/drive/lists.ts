@@ -110,7 +110,8 @@ export async function readOwnList(
   const variables = { handle: people.handleOf(user), first: pageSize }
   const pageOf = ({ user: owner }: Answered) => owner?.[field]
   const items: Listed[] = []
-  for await (const page of walk(client, document, variables, user, pageOf)) items.push(...page.items)
+  for await (const page of walk(client, document, variables, user, pageOf))
+    items.push(...page.items)
   const texts = items.flatMap(({ text = '' }) => (isTextOf(runId, text) ? [text] : []))
   return { ids: items.map(idOf), texts }
 }

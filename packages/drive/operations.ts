@@ -78,8 +78,7 @@ export const operations: Readonly<Record<OperationName, (turn: Turn) => Promise<
     const { data } = await mutate(turn, 'LikePost', { postId })
     if (data) world.journal.addLike(user, postId)
   },
-  poll: ({ ask, askMore, world }) =>
-    world.pollers.withNext((poller) => poller.poll(ask, askMore)),
+  poll: ({ ask, askMore, world }) => world.pollers.withNext((poller) => poller.poll(ask, askMore)),
 }
 
 /** Sends a mutation as documented clients do, with a `clientMutationId`. */

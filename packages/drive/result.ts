@@ -54,7 +54,11 @@ export interface DriveResult extends LoadResult {
   readonly settings: DriveSettings
   readonly versions: { readonly feedline: string; readonly node: string }
   readonly startedAt: string
-  readonly acknowledged: { readonly posts: number; readonly follows: number; readonly likes: number }
+  readonly acknowledged: {
+    readonly posts: number
+    readonly follows: number
+    readonly likes: number
+  }
   /** Absent if the run was interrupted, or the deployment did not answer. */
   readonly verification?: VerificationResult
   /** Why there is no verification. */

@@ -1,13 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { compareMembers, compareOrdered, type Problem } from './compare.ts'
-import {
-  ownListsOf,
-  readHead,
-  readOwnList,
-  readTimeline,
-  type WalkedTimeline,
-} from './lists.ts'
+import { ownListsOf, readHead, readOwnList, readTimeline, type WalkedTimeline } from './lists.ts'
 import type { World } from './operations.ts'
 import { forEach, type PatientClient, RequestFailure } from './patient.ts'
 import type { Poller } from './poller.ts'

@@ -89,7 +89,10 @@ test('collections without a shard key are those that stay small, or that operato
 })
 
 test('docs/how-to/sharded-cluster.md lists every broadcast with its reason', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../docs/how-to/sharded-cluster.md'), 'utf8')
+  const text = readFileSync(
+    join(import.meta.dirname, '../../docs/how-to/sharded-cluster.md'),
+    'utf8',
+  )
   const rows = [
     ...broadcasts.map(
       ({ by, command, collection, from, why }) =>

@@ -1,3 +1,4 @@
+import type { ApiRequest } from './client.ts'
 import { isTextOf, type Page, type World } from './operations.ts'
 import { type PatientClient, RequestFailure } from './patient.ts'
 
@@ -51,7 +52,9 @@ export async function readHead(
   strategy: string,
 ): Promise<TimelineHead> {
   const { timeline } = await client.read<{ timeline: ListPage & TimelineHead }>({
-    ...{ document: 'Timeline', variables: { first: 1, strategy }, as: reader },
+    document: 'Timeline',
+    variables: { first: 1, strategy },
+    as: reader,
   })
   const { pending, servedBy, edges } = timeline
   return { pending, servedBy, isEmpty: edges.length === 0 }
@@ -65,9 +68,13 @@ export async function readTimeline(
 ): Promise<WalkedTimeline> {
   const ids: string[] = []
   const pages: WalkedTimeline['pages'][number][] = []
-  const variables = { strategy, first: timelinePageSize }
+  const request = {
+    document: 'Timeline',
+    variables: { strategy, first: timelinePageSize },
+    as: reader,
+  }
   const pageOf = ({ timeline }: Answered) => timeline
-  for await (const { items, servedBy } of walk(client, 'Timeline', variables, reader, pageOf)) {
+  for await (const { items, servedBy } of walk(client, request, pageOf)) {
     ids.push(...items.map(({ id }) => id))
     if (items.length > 0) pages.push({ posts: items.length, servedBy })
     if (ids.length >= timelineMax) break
@@ -75,21 +82,29 @@ export async function readTimeline(
   return { ids, pages }
 }
 
-/** The lists of a user to whom something was acknowledged. */
+/** The lists of a user in which something acknowledged must be. */
 export function ownListsOf({ people, journal }: World, user: number): OwnList[] {
   const idOf = ({ id }: Listed) => id
   const all: readonly OwnList[] = [
     {
-      ...{ name: 'posts', field: 'posts', document: 'UserPosts', idOf },
+      name: 'posts',
+      field: 'posts',
+      document: 'UserPosts',
+      idOf,
       required: journal.posts.get(user) ?? [],
     },
     {
-      ...{ name: 'follows', field: 'following', document: 'Following' },
+      name: 'follows',
+      field: 'following',
+      document: 'Following',
       required: [...(journal.follows.get(user) ?? [])].map((each) => people.handleOf(each)),
       idOf: ({ handle = '' }) => handle,
     },
     {
-      ...{ name: 'likes', field: 'likedPosts', document: 'LikedPosts', idOf },
+      name: 'likes',
+      field: 'likedPosts',
+      document: 'LikedPosts',
+      idOf,
       required: [...(journal.likes.get(user) ?? [])],
     },
   ]
@@ -107,11 +122,14 @@ export async function readOwnList(
   { field, document, idOf }: OwnList,
   user: number,
 ): Promise<{ ids: string[]; texts: string[] }> {
-  const variables = { handle: people.handleOf(user), first: pageSize }
+  const request = {
+    document,
+    variables: { handle: people.handleOf(user), first: pageSize },
+    as: user,
+  }
   const pageOf = ({ user: owner }: Answered) => owner?.[field]
   const items: Listed[] = []
-  for await (const page of walk(client, document, variables, user, pageOf))
-    items.push(...page.items)
+  for await (const page of walk(client, request, pageOf)) items.push(...page.items)
   const texts = items.flatMap(({ text = '' }) => (isTextOf(runId, text) ? [text] : []))
   return { ids: items.map(idOf), texts }
 }
@@ -123,17 +141,15 @@ interface Answered {
 
 async function* walk(
   client: PatientClient,
-  document: string,
-  fixed: object,
-  as: number,
+  list: ApiRequest,
   pageOf: (data: Answered) => ListPage | undefined,
 ) {
   let after: string | null = null
   do {
-    const variables = { ...fixed, after }
-    const data: Answered = await client.read({ document, variables, as })
+    const request: ApiRequest = { ...list, variables: { ...list.variables, after } }
+    const data: Answered = await client.read(request)
     const page = pageOf(data)
-    if (!page) throw new RequestFailure({ document, variables, as }, 'NOT_FOUND', 'no such user')
+    if (!page) throw new RequestFailure(request, 'NOT_FOUND', 'no such user')
     const items = page.edges.flatMap(({ node }) => (node ? [node] : []))
     yield { items, servedBy: page.servedBy }
     after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null

@@ -19,7 +19,7 @@ export const migrateCommand = (): Command =>
     .option('--dry-run', 'print the changes, and change nothing')
     .option(
       '--previous-stopped',
-      'let servers keep pages in memory and trim timelines: no process of the previous release runs any more',
+      'let servers keep answers in memory and trim timelines: no process of the previous release runs any more',
     )
     .addHelpText('after', help)
     .action(run)

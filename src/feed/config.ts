@@ -60,7 +60,7 @@ const common = {
   PAGE_CACHE_MB: {
     schema: decimal(0, 65_536).default(64),
     reason:
-      'Memory for pages and answers that are sent again while nothing has changed. 0: none is kept',
+      'Memory for answers with pages and polls that are sent again while nothing has changed. 0: none is kept',
     processes: 'own',
   },
 } as const satisfies Variables

@@ -1,5 +1,4 @@
 import { DomainError } from '../../src/errors.ts'
-import { reactionsTo } from '../../src/events.ts'
 import { hasBlock } from '../../src/follows/restrictions.ts'
 import type { JobWriter } from '../../src/jobs/outbox.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
@@ -40,7 +39,7 @@ export function oneTransactionEach(services: Services): FollowImplementation {
             [followee, { followers: 1 }],
           ])
           await stats.change(tx, counted)
-          const reactions = reactionsTo('follow.created', { follower: actor, followee })
+          const reactions = outbox.reactionsTo('follow.created', { follower: actor, followee })
           await outbox.insert(
             tx,
             reactions.map((job) => jobs.prepare(tx, job)),
@@ -60,7 +59,10 @@ export function oneTransactionEach(services: Services): FollowImplementation {
             [followee, { followers: -1 }],
           ])
           await stats.changeLive(tx, counted)
-          await outbox.enqueue(tx, reactionsTo('follow.ended', { follower: actor, followee }))
+          await outbox.enqueue(
+            tx,
+            outbox.reactionsTo('follow.ended', { follower: actor, followee }),
+          )
           return true
         })
       return retryUnavailable(unfollow)

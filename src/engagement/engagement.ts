@@ -2,7 +2,7 @@ import { writesSettleMs } from '../db/deadline.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
 import { DomainError } from '../errors.ts'
-import { reactionsTo } from '../events.ts'
+import type { Outbox } from '../jobs/outbox.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeIdAt } from '../lib/ids.ts'
@@ -49,6 +49,7 @@ export interface EngagementsParts {
   readonly userIndex: UserEngagementIndex
   readonly unsure: UnsureEntries
   readonly validators: readonly ContentValidator[]
+  readonly outbox: Outbox
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -179,7 +180,7 @@ export class Engagements {
     content,
     idempotencyKey,
   }: EntryWrite & { readonly content: Content | undefined }): Promise<EngagementChange> {
-    const { lists, mint } = this.parts
+    const { lists, mint, outbox } = this.parts
     const id = mint.next<EngagementId>()
     const own = content && { text: content.text, facets: content.facets ?? [] }
     const entry: NewEntry = { _id: toObjectId(id), actor, ...own }
@@ -187,7 +188,7 @@ export class Engagements {
     let result: ListResult
     try {
       const added = { author: post.author, post: post.id, user: actor, entry: id }
-      const jobs = reactionsTo(`${kinds[kind].noun}.added`, added)
+      const jobs = outbox.reactionsTo(`${kinds[kind].noun}.added`, added)
       result = await lists.write(post, { kind, add: entry, jobs }, idempotencyKey)
     } catch (error) {
       if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {

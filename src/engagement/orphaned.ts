@@ -3,6 +3,9 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 import type { UserEngagementIndex } from './user-index.ts'
 
+/** The kind of the job that clears the lists of a removed post. Persisted. */
+export const orphanedKind = 'engagements.orphaned'
+
 /** Overflow documents read at a time. */
 const batchSize = 10
 

@@ -6,7 +6,6 @@ import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit
 import { HotKeys } from '../db/hot-keys.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -221,9 +220,9 @@ export class FollowBatcher {
     if (areLive || begun.length === 0) await stats.changeLive(tx, counters)
     else await stats.change(tx, counters, this.parts.followeesMax)
     const all = changes.flatMap(({ follower, begin, jobs }) =>
-      reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee }).map((job) =>
-        jobs.prepare(tx, job),
-      ),
+      outbox
+        .reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee })
+        .map((job) => jobs.prepare(tx, job)),
     )
     await outbox.insert(tx, all)
   }

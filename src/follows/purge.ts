@@ -41,17 +41,12 @@ export class GraphPurge {
   /**
    * Removes everything, or stops when the signal aborts. The removal is split if there are many followers. Before the
    * last writes are settled, the edges of the followers stay, and their history.
-   * @param cutFollowers cuts the followers into ranges.
    */
-  async removeUser(
-    user: UserId,
-    removal: SplitRemoval,
-    cutFollowers: () => Promise<readonly KeyRange[]>,
-  ): Promise<Pause | undefined> {
+  async removeUser(user: UserId, removal: SplitRemoval): Promise<Pause | undefined> {
     const { following } = this.edges
     // Until then, a post may be committed, and the edges say whose timelines hold it.
     if (removal.isSettled) {
-      const ranges = await cutFollowers()
+      const ranges = await removal.cutFollowers()
       if (ranges.length > 1) return removal.split(ranges)
       await this.removeFollowers(user, removal)
     }

@@ -7,7 +7,6 @@ import { pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { badInput } from '../errors.ts'
-import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
@@ -147,7 +146,7 @@ export class Restrictions {
         const ended = [out, back].filter((edge): edge is FollowEdge => edge !== undefined)
         if (ended.length > 0) await edges.remove(tx, ended, 'BLOCK')
         const jobs = ended.flatMap(({ follower, followee }) =>
-          reactionsTo('follow.ended', { follower, followee }),
+          outbox.reactionsTo('follow.ended', { follower, followee }),
         )
         await outbox.enqueue(tx, jobs)
         const [lost, lostBack] = [out ? -1 : 0, back ? -1 : 0]

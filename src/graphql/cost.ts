@@ -20,18 +20,14 @@ import { pageSizeDefault } from './connection.ts'
 import { withoutEmpty } from './empty-values.ts'
 import {
   commandPrice,
-  existence,
   facetValuePrice,
   facetValues,
   fanoutPrice,
-  fieldCommands,
-  fieldPrices,
   followeesPerPrice,
   type Load,
-  listSizes,
-  loads,
   mutationCommands,
-  pageCommands,
+  type Prices,
+  pricesOf,
   valuePrice,
   versionCommands,
 } from './prices.ts'
@@ -94,8 +90,10 @@ class Pricing {
   mutations = 0
   readonly timelines = new Set<string>()
   private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
+  private readonly prices: Prices
 
   constructor(private readonly priced: PricedOperation) {
+    this.prices = pricesOf(priced.schema)
     this.fragments = new Map(priced.fragments.map((one) => [one.name.value, one]))
   }
 
@@ -104,11 +102,11 @@ class Pricing {
     const needed = new Set<Load>()
     const ofType = new Map<GraphQLNamedType, number>()
     for (const field of this.fieldsOf(selection.selections, type)) {
-      const load = loads[coordinateOf(field)]
+      const load = this.prices.loads[coordinateOf(field)]
       if (load) needed.add(load)
       ofType.set(field.type, (ofType.get(field.type) ?? 0) + this.priceField(field))
     }
-    const exists = existence[type.name]
+    const exists = this.prices.existence[type.name]
     if (exists && ![...needed].some(({ name }) => exists.others.includes(name)))
       needed.add(exists.load)
     for (const { commands } of needed) this.commands += commands
@@ -126,13 +124,13 @@ class Pricing {
     // __typename, or introspection, which sends no command and has a limit of its own.
     if (!definition) return value / valuePrice
     const given = this.argumentsOf(definition, node)
-    const page = pageCommands[coordinate]
+    const page = this.prices.pageCommands[coordinate]
     const probes = page === undefined ? [] : this.probesOf(node, definition, given)
     if (type === this.priced.schema.getMutationType()) {
       this.mutations++
       this.commands += mutationCommands
     }
-    this.commands += fieldCommands[coordinate] ?? 0
+    this.commands += this.prices.fieldCommands[coordinate] ?? 0
     const sides = ['page', ...probes]
     const isTimeline = coordinate === 'Query.timeline'
     if (isTimeline && !this.timelines.has(timelineKey(given, 'page')))
@@ -145,8 +143,8 @@ class Pricing {
     const below = node.selectionSet
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
-    const own = (value + (fieldPrices[coordinate] ?? 0)) / valuePrice
-    return own + below * Math.max(1, listSizes[coordinate] ?? sizeOf(definition, given))
+    const own = (value + (this.prices.fieldPrices[coordinate] ?? 0)) / valuePrice
+    return own + below * Math.max(1, this.prices.listSizes[coordinate] ?? sizeOf(definition, given))
   }
 
   /** Adds the reads of a timeline. @returns how many no other field shares. */

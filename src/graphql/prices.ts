@@ -1,6 +1,4 @@
-import { engagementKinds, kinds, viewerFields } from '../engagement/kinds.ts'
-import { newsAuthorsMax } from '../feed/timeline/news.ts'
-import { facetsMax } from '../posts/facets.ts'
+import type { GraphQLSchema } from 'graphql'
 import { optionalFields } from '../users/users.ts'
 
 /** What one value of a response costs. All other prices are multiples of it. */
@@ -32,100 +30,6 @@ export const followeesPerPrice = 200
  */
 export const fanOutsOfTimeline = 3
 
-/** The fields of User that are read from the account. */
-export const profileFields = ['name', ...optionalFields, 'createdAt'] as const
-
-/**
- * The loads of objects, by type and field. A load is batched, so it costs its commands once for each selection set, for
- * any number of objects and of its fields.
- */
-export const loads: Readonly<Record<string, Load>> = {
-  // The account, and the blocks that hide it.
-  ...loadedBy({ name: 'profile', commands: 2 }, 'User', profileFields),
-  ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
-    'followerCount',
-    'followingCount',
-    'postCount',
-  ]),
-  ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),
-  ...loadedBy({ name: 'followsViewer', commands: 1 }, 'User', ['followsViewer']),
-  ...loadedBy({ name: 'viewerGroups', commands: 1 }, 'User', ['viewerGroups']),
-  ...loadedBy({ name: 'restrictions', commands: 1 }, 'User', [
-    'viewerCanFollow',
-    'viewerHasMuted',
-    'viewerHasBlocked',
-  ]),
-  ...loadedBy({ name: 'content', commands: 1 }, 'Post', [
-    'text',
-    'facets',
-    'attachments',
-    ...Object.values(kinds).map(({ count }) => count.field),
-  ]),
-  ...loadedBy({ name: 'stats', commands: 1 }, 'FollowConnection', ['totalCount']),
-  ...loadedBy({ name: 'stats', commands: 1 }, 'PostConnection', ['totalCount']),
-  ...Object.assign(
-    {},
-    ...Object.values(kinds).map(({ node }) =>
-      loadedBy({ name: 'content', commands: 1 }, `${node.type}Connection`, ['totalCount']),
-    ),
-  ),
-  ...loadedBy({ name: 'engagement', commands: 2 }, 'Post', [...viewerFields.keys()]),
-}
-
-/**
- * What decides whether an object exists. Other loads answer it as well, by their names: the
- * profile or the counters of an account.
- */
-export const existence: Readonly<Record<string, { load: Load; others: readonly string[] }>> = {
-  User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
-}
-
-/** What several fields of an object need. */
-export interface Load {
-  readonly name: string
-  readonly commands: number
-}
-
-function loadedBy(load: Load, type: string, fields: readonly string[]): Record<string, Load> {
-  return Object.fromEntries(fields.map((field) => [`${type}.${field}`, load]))
-}
-
-/**
- * The commands of fields that send their own, beyond the loads of the objects that they return.
- */
-export const fieldCommands: Readonly<Record<string, number>> = {
-  // The objects of each type, and the blocks that hide them.
-  'Query.node': 10,
-  'Query.nodes': 10,
-  'Query.post': 3,
-  // The follows that a block ends, beyond those of any mutation.
-  'Mutation.blockUser': 3,
-  'Query.whyInTimeline': 6,
-  'Query.whyNotInTimeline': 6,
-  // The watermark, a page, and versions.
-  'Query.timelineNews': 26,
-  'TimelineConnection.pending': 2,
-  'TimelineConnection.pollCursor': 2,
-}
-
-/**
- * What a field costs for each object beyond its commands, because they examine more index keys, or
- * have larger replies of MongoDB, than they return items.
- */
-export const fieldPrices: Readonly<Record<string, number>> = {
-  // Up to 1,000 keys for each user, and as many handles of up to 64 characters, in one reply of at most 16 MB.
-  'User.mutuals': 80,
-  // Up to 25,000 keys.
-  'Viewer.suggestions': 700,
-}
-
-/** The most items of lists that have no page size. */
-export const listSizes: Readonly<Record<string, number>> = {
-  'Post.facets': facetsMax,
-  'Comment.facets': facetsMax,
-  'TimelineNews.authors': newsAuthorsMax,
-}
-
 /** The commands of a mutation: those of its transaction. */
 export const mutationCommands = 13
 
@@ -135,20 +39,63 @@ export const mutationCommands = 13
  */
 export const versionCommands = 12
 
-/**
- * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which `pageInfo` may need, costs as many.
- */
-export const pageCommands: Readonly<Record<string, number>> = {
-  // With the creation of a cache, three rounds of stored entries and facts, and a refill by fan-out on read.
-  'Query.timeline': 13,
-  'User.followers': 3,
-  'User.following': 3,
-  'User.posts': 3,
-  'User.likedPosts': 12,
-  'User.mutuals': 3,
-  'Viewer.mutes': 1,
-  'Viewer.blocks': 1,
-  'Viewer.groups': 1,
-  'Viewer.suggestions': 5,
-  ...Object.fromEntries(engagementKinds.map((kind) => [`Post.${kind}`, 5])),
+/** The fields of User that are read from the account. */
+export const profileFields = ['name', ...optionalFields, 'createdAt'] as const
+
+/** What several fields of an object need. */
+export interface Load {
+  readonly name: string
+  readonly commands: number
 }
+
+/** What the fields of an API cost. A key is a type and its field, such as `User.name`. */
+export interface Prices {
+  /**
+   * The loads of objects. A load is batched, so it costs its commands once for each selection set, for any number of
+   * objects and of its fields.
+   */
+  readonly loads: Readonly<Record<string, Load>>
+  /**
+   * What decides whether an object of a type exists. Other loads answer it as well, by their names: the profile or the
+   * counters of an account.
+   */
+  readonly existence: Readonly<Record<string, { load: Load; others: readonly string[] }>>
+  /** The commands of fields that send their own, beyond the loads of the objects that they return. */
+  readonly fieldCommands: Readonly<Record<string, number>>
+  /**
+   * What a field costs for each object beyond its commands, because they examine more index keys, or have larger replies
+   * of MongoDB, than they return items.
+   */
+  readonly fieldPrices: Readonly<Record<string, number>>
+  /** The most items of lists that have no page size. */
+  readonly listSizes: Readonly<Record<string, number>>
+  /**
+   * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which
+   * `pageInfo` may need, costs as many.
+   */
+  readonly pageCommands: Readonly<Record<string, number>>
+}
+
+/** The fields of a type that one load answers. */
+export const loadedBy = (
+  load: Load,
+  type: string,
+  fields: readonly string[],
+): Record<string, Load> => Object.fromEntries(fields.map((field) => [`${type}.${field}`, load]))
+
+/** The prices of all parts of an API together. */
+export const mergePrices = (all: readonly Partial<Prices>[]): Prices => {
+  const merged = <Table extends keyof Prices>(table: Table): Prices[Table] =>
+    Object.assign({}, ...all.map((prices) => prices[table]))
+  return {
+    loads: merged('loads'),
+    existence: merged('existence'),
+    fieldCommands: merged('fieldCommands'),
+    fieldPrices: merged('fieldPrices'),
+    listSizes: merged('listSizes'),
+    pageCommands: merged('pageCommands'),
+  }
+}
+
+/** The prices of a schema of `schema.ts`, which holds them as an extension. */
+export const pricesOf = ({ extensions }: GraphQLSchema): Prices => extensions.prices as Prices

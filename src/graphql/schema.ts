@@ -5,42 +5,24 @@ import {
   lexicographicSortSchema,
   printSchema,
 } from 'graphql'
-import { buildSchemaSync } from 'type-graphql'
+import { buildSchemaSync, type NonEmptyArray } from 'type-graphql'
+import type { Class } from './api.ts'
+import { apis } from './apis/all.ts'
 import { ignoreEmptyArguments } from './empty-values.ts'
-import { AccountResolver } from './resolvers/account.resolver.ts'
-import { engagementResolvers } from './resolvers/engagement.resolver.ts'
-import { MutualsResolver, SuggestionsResolver } from './resolvers/people.resolver.ts'
-import { PostResolver } from './resolvers/post.resolver.ts'
-import { QueryResolver } from './resolvers/query.resolver.ts'
-import { relationResolvers } from './resolvers/relation.resolver.ts'
-import { TimelineResolver } from './resolvers/timeline.resolver.ts'
-import { TimelineNewsResolver } from './resolvers/timeline-news.resolver.ts'
-import { UserResolver } from './resolvers/user.resolver.ts'
-import { ViewerResolver } from './resolvers/viewer.resolver.ts'
+import { mergePrices } from './prices.ts'
 import { traceRootFields } from './trace.ts'
-import { engagementTypes } from './types/engagement.ts'
-import { Post } from './types/post.ts'
-import { User } from './types/user.ts'
 
-/** Builds the executable schema. Resolvers have no state: all state is in the context of the request. */
+/** Builds the executable schema from the APIs of all features. It holds their prices as an extension. */
 export function createSchema(): GraphQLSchema {
+  const all = Object.values(apis)
   const schema = buildSchemaSync({
-    resolvers: [
-      QueryResolver,
-      TimelineResolver,
-      TimelineNewsResolver,
-      ViewerResolver,
-      SuggestionsResolver,
-      UserResolver,
-      MutualsResolver,
-      AccountResolver,
-      ...relationResolvers,
-      PostResolver,
-      ...engagementResolvers,
-    ],
-    orphanedTypes: [User, Post, ...Object.values(engagementTypes).map(({ node }) => node)],
+    resolvers: all.flatMap(
+      ({ resolvers }) => resolvers,
+    ) as readonly Class[] as NonEmptyArray<Class>,
+    orphanedTypes: all.flatMap(({ types }) => types),
     validate: false,
   })
+  schema.extensions = { ...schema.extensions, prices: mergePrices(all.map((api) => api.prices)) }
   // TypeGraphQL creates the root types without descriptions.
   Object.assign(schema.getQueryType() ?? {}, {
     description: 'Queries read data and change nothing.',

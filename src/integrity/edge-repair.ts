@@ -1,6 +1,6 @@
 import { fromObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
-import { subscriptions } from '../events.ts'
+import { timelineReactions } from '../feed/delivery/job-kinds.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import { type EdgeId, timeIdAt, timeOf, type UserId } from '../lib/ids.ts'
 import {
@@ -196,7 +196,7 @@ async function repairPairs(
   const lasting = removed.filter((one) => !isGone(one))
   const jobs = [...restored, ...lasting].map(({ repair, edge: { follower, followee } }) => {
     const event = repair === 'RESTORE' ? 'follow.created' : 'follow.ended'
-    return { kind: subscriptions[event].timelines, payload: { follower, followee } }
+    return { kind: timelineReactions[event], payload: { follower, followee } }
   })
   await outbox.enqueue(tx, jobs)
 }

@@ -4,6 +4,7 @@ import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
 import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import type { EventName, Events, Reactions } from '../events.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
 import { currentTraceparent, type Traceparent } from '../tracing/spans.ts'
 import type { InlineRunner } from './inline.ts'
@@ -28,12 +29,26 @@ export type JobWriter = Pick<Outbox, 'prepare'>
  * @see law L4
  */
 export class Outbox {
-  /** @param inline runs jobs in this process, see {@link runInline}; without it, workers run all jobs. */
+  /**
+   * @param inline runs jobs in this process, see {@link runInline}; without it, workers run all jobs.
+   * @param reactions of all features. Default: none.
+   */
   constructor(
     private readonly outbox: Collections['outbox'],
     private readonly mint: IdMint,
     private readonly inline?: InlineRunner,
+    private readonly reactions: readonly Reactions[] = [],
   ) {}
+
+  /** The jobs of all features that react to an event. Each fails and retries by itself. @param queue Default: QUICK. */
+  reactionsTo<E extends EventName>(
+    event: E,
+    payload: Events[E],
+    queue: QueueName = 'QUICK',
+  ): NewJob[] {
+    const kinds = this.reactions.flatMap(({ [event]: kind }) => kind ?? [])
+    return kinds.map((kind) => ({ kind, payload, queue }))
+  }
 
   /**
    * Inserts jobs. They exist exactly when the caller's transaction commits. One command, none without jobs.

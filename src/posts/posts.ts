@@ -7,9 +7,7 @@ import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
-import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { KeyRange } from '../jobs/ranges.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
@@ -102,7 +100,7 @@ export class Posts {
       await tombstones.insert(tx, [removed])
       const counted = (await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor)
       const queue = counted ? queueFor(counted) : 'QUICK'
-      await outbox.enqueue(tx, reactionsTo('post.deleted', { author, post: id }, queue))
+      await outbox.enqueue(tx, outbox.reactionsTo('post.deleted', { author, post: id }, queue))
       // Last, because deletions by other authors of the group wait for it.
       await raise(tx)
       return true
@@ -212,13 +210,11 @@ export class Posts {
   /**
    * Deletes some posts of a deleted user, and enqueues the removal of their likes, comments and shares. The removal is
    * split: its range jobs retract the posts, from deliveries too that began before. A repeat deletes the next posts.
-   * @param cutFollowers cuts the author's followers into ranges.
    * @returns undefined if no post is left.
    */
   async purge(
     author: UserId,
-    { signal, split, retractsAgain }: SplitRemoval,
-    cutFollowers: () => Promise<readonly KeyRange[]>,
+    { signal, cutFollowers, split, retractsAgain }: SplitRemoval,
   ): Promise<Pause | undefined> {
     const { collections, tombstones } = this.parts
     signal.throwIfAborted()

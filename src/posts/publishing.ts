@@ -9,7 +9,6 @@ import { type FirstResult, findRepeats, type IdempotencyKey } from '../db/idempo
 import { fromObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
-import { reactionsTo } from '../events.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import { chunks } from '../lib/batch.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
@@ -236,9 +235,9 @@ export class Publishing {
       if (!doc || !stats) return []
       const post = fromObjectId<PostId>(doc._id)
       const known: KnownPost = { text: doc.text, followers: stats.followers }
-      return reactionsTo('post.created', { author, post }, queueFor(stats)).map((job) =>
-        jobs.prepare(tx, { ...job, known }),
-      )
+      return outbox
+        .reactionsTo('post.created', { author, post }, queueFor(stats))
+        .map((job) => jobs.prepare(tx, { ...job, known }))
     })
     await outbox.insert(tx, all)
     return docs.map((doc) => doc && toPost(doc))

@@ -2,7 +2,6 @@ import type { Collections, OverflowDoc, PostDoc } from '../db/collections.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { engagementKinds } from '../engagement/kinds.ts'
-import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 
@@ -17,7 +16,7 @@ export class Tombstones {
   ) {}
 
   /**
-   * Inserts the lists that deleted posts held into overflow documents, and emits an event whose subscriber removes them.
+   * Inserts the lists that deleted posts held into overflow documents, and emits an event, to which engagement reacts and removes them.
    * No entry is lost if a process dies in between. Two commands, none for posts without engagement.
    */
   async insert(tx: Tx, posts: readonly PostDoc[]): Promise<void> {
@@ -33,7 +32,7 @@ export class Tombstones {
     )
     if (docs.length > 0) await this.overflow.insertMany(docs, { session: tx.session })
     const jobs = engaged.flatMap(({ _id, author }) =>
-      reactionsTo('engagements.orphaned', {
+      this.outbox.reactionsTo('engagements.orphaned', {
         author: author as UserId,
         post: fromObjectId<PostId>(_id),
       }),

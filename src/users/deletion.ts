@@ -1,5 +1,4 @@
 import type { Tx } from '../db/transaction.ts'
-import { subscriptions } from '../events.ts'
 import type { Run } from '../jobs/lease.ts'
 import type { NewJob } from '../jobs/outbox.ts'
 import { isSplit, type KeyRange, type RangeJobs, rangeKind } from '../jobs/ranges.ts'
@@ -23,6 +22,8 @@ export interface Removal {
 
 /** A removal that may be split by ranges of the account's followers. */
 export interface SplitRemoval extends Removal {
+  /** Cuts the account's followers into ranges. */
+  readonly cutFollowers: () => Promise<readonly KeyRange[]>
   /** Posts that were removed, and whose retraction begins again, because an operator dropped a part of it. */
   readonly retractsAgain: readonly PostId[]
   /**
@@ -37,8 +38,15 @@ export interface SplitRemoval extends Removal {
   ) => Promise<Pause>
 }
 
-/** Removes what one folder stores of an account. @returns a pause if it was split, and goes on in the next try. */
-type RemovalStep = (user: UserId, removal: SplitRemoval) => Promise<Pause | undefined>
+/**
+ * When a feature removes what it stores of an account, in this order: what followers received, while the edges name
+ * them; then the edges; then all else.
+ */
+export const removalPhases = ['delivered', 'edges', 'rest'] as const
+export type RemovalPhase = (typeof removalPhases)[number]
+
+/** Removes what one feature stores of an account. @returns a pause if it was split, and goes on in the next try. */
+export type RemovalStep = (user: UserId, removal: SplitRemoval) => Promise<Pause | undefined>
 
 /** What an account deletion works with. */
 export interface DeletionParts {
@@ -46,6 +54,8 @@ export interface DeletionParts {
   readonly ranges: RangeJobs
   /** Run in this order. A repeat goes on where the last try ended. */
   readonly steps: readonly RemovalStep[]
+  /** Cuts the followers of an account into ranges. */
+  cutFollowers(user: UserId): Promise<readonly KeyRange[]>
   /** The work of range jobs. A repeat goes on where the last try ended. */
   readonly ofFollowers: {
     retract(user: UserId, posts: readonly PostId[], run: Run, range: KeyRange): ReturnType<Task>
@@ -59,10 +69,9 @@ export interface DeletionParts {
   }
 }
 
-const kind = subscriptions['user.deleted'].accounts
-
-/** The kinds of the jobs that end a deleted account. */
-export type DeletionJob = typeof kind | `${typeof kind}.range`
+/** The kind of the job that ends a deleted account. Persisted. */
+export const deletionKind = 'user.deleted'
+const kind = deletionKind
 
 /** The handle has its next owner: nothing of this removal may change. */
 class RemovalOver extends Error {}
@@ -97,10 +106,11 @@ const deleteAccount =
     if (!leaver) return
     const removal = createRemoval(users, user, leaver, run)
     const { isDue } = removal
+    const cutFollowers = () => parts.cutFollowers(user)
     const split = createSplit(parts, user, removal, run)
     try {
       for (const remove of steps) {
-        const pause = await remove(user, { ...removal, retractsAgain, split })
+        const pause = await remove(user, { ...removal, retractsAgain, cutFollowers, split })
         if (pause) return pause
       }
     } catch (error) {

@@ -6,7 +6,6 @@ import { conforms, shapes } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../errors.ts'
-import { reactionsTo } from '../events.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
@@ -143,7 +142,7 @@ export class Users {
       )
       if (removed.modifiedCount === 0) return false
       await stats.close(tx, [actor])
-      await outbox.enqueue(tx, reactionsTo('user.deleted', { user: actor }))
+      await outbox.enqueue(tx, outbox.reactionsTo('user.deleted', { user: actor }))
       return true
     }, idempotencyKey)
   }

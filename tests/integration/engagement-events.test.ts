@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { subscriptions } from '../../src/events.ts'
+import type { Reactions } from '../../src/events.ts'
+import { reactions } from '../../src/features.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { outcomeOf } from '../laws/model/model.ts'
 import { labelsOf } from '../support/commands.ts'
@@ -7,11 +8,12 @@ import { sameLimits } from '../support/engagement.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-/** The subscribers of likes, which have none. A test adds one. */
-const subscribers: Record<string, string> = subscriptions['like.added']
-const subscribe = () => Object.assign(subscribers, { test: 'test.like.added' })
+/** No feature reacts to likes. A test adds a reaction, and it is removed after the test. */
+const ofFeatures = reactions as Reactions[]
+const standard = ofFeatures.length
+const subscribe = () => ofFeatures.push({ 'like.added': 'test.like.added' })
 afterEach(() => {
-  delete subscribers.test
+  ofFeatures.length = standard
 })
 
 const harness = useServices('collection', sameLimits({ threshold: 2, capacity: 2 }))

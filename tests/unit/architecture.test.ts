@@ -2,14 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** Each part of src may import the parts before it, and those of its own line. A file may come before its folder. */
+/**
+ * Each part of src may import the parts before it, and those of its own line. A file may come before its folder, and
+ * what a folder declares as a feature comes after all folders.
+ */
 const order = [
   ['lib'],
   ['errors.ts', 'variables.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
   ['metrics', 'tracing'],
   ['db'],
-  ['jobs'],
   ['events.ts'],
+  ['jobs'],
   ['users'],
   ['follows'],
   ['posts'],
@@ -18,10 +21,11 @@ const order = [
   ['feed'],
   ['integrity'],
   ['http'],
+  ['feature.ts'],
   [
     'environment.ts',
+    'features.ts',
     'services.ts',
-    'subscribers.ts',
     'extensions.ts',
     'open-database.ts',
     'open-process.ts',
@@ -43,8 +47,12 @@ const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
 
 const src = join(import.meta.dirname, '../../src')
 const packages = join(import.meta.dirname, '../../packages')
-const rankOf = (path: string) =>
-  order.findIndex((parts) => parts.includes(path) || parts.includes(path.split('/')[0] as string))
+const rankOf = (path: string) => {
+  const place = /^[^/]+\/feature\.ts$/.test(path) ? 'feature.ts' : path
+  return order.findIndex(
+    (parts) => parts.includes(place) || parts.includes(place.split('/')[0] as string),
+  )
+}
 
 /** @returns why `file` may not import `target`; both paths are relative to src. */
 function violation(file: string, target: string): string | undefined {
@@ -118,6 +126,8 @@ test.each([
   ['feed/a.ts', '../../tests/support/b.ts'],
   ['open-database.ts', '../packages/mongod/open.ts'],
   ['engagement/kinds.ts', './reader.ts'],
+  ['posts/posts.ts', './feature.ts'],
+  ['posts/feature.ts', '../services.ts'],
 ])('an import of %s from %s violates the import order', (file, target) => {
   expect(violation(file, target)).toBeDefined()
 })

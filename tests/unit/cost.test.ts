@@ -2,16 +2,11 @@ import { isInterfaceType, isObjectType, parse } from 'graphql'
 import { expect, test } from 'vitest'
 import { costOf, priceOperation } from '../../src/graphql/cost.ts'
 import { limits } from '../../src/graphql/limits.ts'
-import {
-  fieldCommands,
-  fieldPrices,
-  loads,
-  pageCommands,
-  versionCommands,
-} from '../../src/graphql/prices.ts'
+import { pricesOf, versionCommands } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 
 const schema = createSchema()
+const { fieldCommands, fieldPrices, loads, pageCommands } = pricesOf(schema)
 
 function priceOf(query: string, variables = {}) {
   const { definitions } = parse(query)

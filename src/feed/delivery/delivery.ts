@@ -1,4 +1,3 @@
-import { subscriptions } from '../../events.ts'
 import type { Run } from '../../jobs/lease.ts'
 import { deliveryLeadMs, type KeyRange } from '../../jobs/ranges.ts'
 import { chunks } from '../../lib/batch.ts'
@@ -25,9 +24,10 @@ import {
   type WalkCheckpoint,
   type Walked,
 } from './follower-walk.ts'
+import { timelineReactions } from './job-kinds.ts'
 
-const deliveryJob = subscriptions['post.created'].timelines
-const retractionJob = subscriptions['post.deleted'].timelines
+const deliveryJob = timelineReactions['post.created']
+const retractionJob = timelineReactions['post.deleted']
 
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {

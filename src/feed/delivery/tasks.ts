@@ -1,4 +1,3 @@
-import { subscriptions } from '../../events.ts'
 import { type KeyRange, type RangeJobs, rangeKind } from '../../jobs/ranges.ts'
 import type { Task } from '../../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
@@ -8,14 +7,15 @@ import type { Backfill, Pair, StrategyFill } from './backfill.ts'
 import type { BegunDeliveries } from './begun-delivery.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
+import { timelineReactions } from './job-kinds.ts'
 import type { Sweep } from './sweep.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
-const { timelines: postCreated } = subscriptions['post.created']
-const { timelines: postDeleted } = subscriptions['post.deleted']
-const { timelines: followCreated } = subscriptions['follow.created']
-const { timelines: followEnded } = subscriptions['follow.ended']
+const postCreated = timelineReactions['post.created']
+const postDeleted = timelineReactions['post.deleted']
+const followCreated = timelineReactions['follow.created']
+const followEnded = timelineReactions['follow.ended']
 
 /** The kinds of jobs that are split into ranges when they are long. */
 type SplitJob =

@@ -1,14 +1,14 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, JobDoc } from '../../db/collections.ts'
-import { subscriptions } from '../../events.ts'
 import { jobsAbout, type Outbox } from '../../jobs/outbox.ts'
-import { type KeyRange, rangeKind } from '../../jobs/ranges.ts'
+import { rangeKind } from '../../jobs/ranges.ts'
 import type { Pause } from '../../jobs/runner.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { SplitRemoval } from '../../users/deletion.ts'
+import { timelineReactions } from './job-kinds.ts'
 
-const { timelines: delivery } = subscriptions['post.created']
-const { timelines: retraction } = subscriptions['post.deleted']
+const delivery = timelineReactions['post.created']
+const retraction = timelineReactions['post.deleted']
 const kinds = [delivery, rangeKind(delivery), retraction, rangeKind(retraction)]
 
 /** Number of jobs that one step takes over. */
@@ -19,14 +19,12 @@ const jobsMax = 50
  * edges of the followers, so without edges they would leave entries of deleted posts. The removal retracts the posts
  * instead. Does nothing before the last writes are settled, because the edges stay until then. One command, and those of
  * the split.
- * @param cutFollowers cuts the author's followers into ranges.
  * @returns undefined if no such job is left.
  */
 export async function retractUnfinished(
   { jobs, outbox }: { readonly jobs: Collections['outbox']; readonly outbox: Outbox },
   author: UserId,
-  { isSettled, split }: SplitRemoval,
-  cutFollowers: () => Promise<readonly KeyRange[]>,
+  { isSettled, cutFollowers, split }: SplitRemoval,
 ): Promise<Pause | undefined> {
   if (!isSettled) return undefined
   const own = { ...jobsAbout(author), 'payload.author': author }

@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/transaction.ts'
-import { subscriptions } from '../../events.ts'
 import type { ImportSize, TimelineUpkeep, Written } from '../../imports/upkeep.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
+import { timelineReactions } from '../delivery/job-kinds.ts'
 import type { Registrations } from './registrations.ts'
 
 /** How long after the last batch of a killed import the rebuild begins, in milliseconds. */
@@ -25,11 +25,11 @@ export class Upkeep implements TimelineUpkeep {
     if ((await this.registrations.loadMaintainedNames(tx)).length === 0) return
     // In the queue of long jobs, so that new posts are not delivered after imported posts.
     const followJobs = follows.map(({ follower, followee }) => ({
-      kind: subscriptions['follow.created'].timelines,
+      kind: timelineReactions['follow.created'],
       payload: { follower, followee },
     }))
     const postJobs = posts.map(({ author, id }) => ({
-      kind: subscriptions['post.created'].timelines,
+      kind: timelineReactions['post.created'],
       payload: { author, post: id },
     }))
     const jobs = [...followJobs, ...postJobs]

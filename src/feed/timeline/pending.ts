@@ -1,14 +1,14 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
-import { subscriptions } from '../../events.ts'
 import type { Edges } from '../../follows/edges.ts'
 import { jobsAbout } from '../../jobs/outbox.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Pair } from '../delivery/backfill.ts'
+import { timelineReactions } from '../delivery/job-kinds.ts'
 
-const deliveries = subscriptions['post.created'].timelines
-const backfills = subscriptions['follow.created'].timelines
+const deliveries = timelineReactions['post.created']
+const backfills = timelineReactions['follow.created']
 
 /**
  * Number of authors with waiting deliveries, and of waiting back-fills of one reader, that are checked. With more, the

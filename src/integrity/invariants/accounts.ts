@@ -1,8 +1,8 @@
 import type { Document } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
-import { subscriptions } from '../../events.ts'
 import type { UserId } from '../../lib/ids.ts'
+import { deletionKind } from '../../users/deletion.ts'
 import { accountState, type CountedUser } from '../counted-users.ts'
 import {
   type Discrepancy,
@@ -71,7 +71,7 @@ export const accounts = (
         { session },
       )
     }
-    const kind = subscriptions['user.deleted'].accounts
+    const kind = deletionKind
     const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) => ({ kind, payload: { user } }))
     await outbox.enqueue(tx, jobs)
   },
@@ -84,7 +84,7 @@ async function recheck(services: IntegrityServices, handles: readonly string[], 
   const known = new Map(found.map((doc) => [doc._id, accountState(doc)]))
   const counting = await user_stats.find(among, { ...at, projection: { _id: 1 } }).toArray()
   const counted = new Set(counting.map(({ _id }) => _id))
-  const { accounts: kind } = subscriptions['user.deleted']
+  const kind = deletionKind
   const purge = { kind, 'payload.user': { $in: [...handles] } }
   const purges = await outbox.find(purge, { ...at }).toArray()
   const cleared = new Set(purges.map(({ payload }) => payload.user))

@@ -1,10 +1,10 @@
 import type { ObjectId } from '../../db/mongo.ts'
-import { subscriptions } from '../../events.ts'
+import { orphanedKind } from '../../engagement/orphaned.ts'
 import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
 import type { ScannedPosts } from '../snapshot-scan.ts'
 import { hasMalformed, uncertain } from './document-shapes.ts'
 
-const kind = subscriptions['engagements.orphaned'].engagement
+const kind = orphanedKind
 
 const invariant = { name: 'orphaned-engagement', law: 'L2' } as const
 

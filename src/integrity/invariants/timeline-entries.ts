@@ -1,5 +1,5 @@
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
-import { subscriptions } from '../../events.ts'
+import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import type { Registration } from '../../feed/registry/registry.ts'
 import type { MaterialisedName } from '../../feed/strategies/list.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
@@ -113,7 +113,7 @@ export async function strangersLeft(
   { strangers }: EntryVerdict,
 ): Promise<readonly UserId[]> {
   if (strangers.length === 0) return []
-  const kind = subscriptions['follow.ended'].timelines
+  const kind = timelineReactions['follow.ended']
   const about = { 'payload.follower': reader, 'payload.followee': { $in: [...strangers] } }
   const jobs = await collections.outbox.find({ kind, ...about, state: 'READY' }).toArray()
   const waiting = new Set(jobs.map(({ payload }) => payload.followee))
@@ -132,7 +132,7 @@ export async function removeLeftovers(
 ): Promise<void> {
   if (dead.length > 0) await strategies[registration._id].remove([reader], dead, registration)
   if (strangers.length === 0) return
-  const kind = subscriptions['follow.ended'].timelines
+  const kind = timelineReactions['follow.ended']
   await transactions.run((tx) =>
     outbox.enqueue(
       tx,

@@ -1,5 +1,5 @@
 import { raiseTimelines } from '../../db/versions.ts'
-import { subscriptions } from '../../events.ts'
+import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import { isBackfilled, type Registered } from '../../feed/registry/registry.ts'
 import {
   descriptors,
@@ -123,11 +123,8 @@ interface Jobs {
   readonly parked: ReadonlySet<string>
 }
 
-const deliveries = subscriptions['post.created'].timelines
-const edgeJobs = [
-  subscriptions['follow.created'].timelines,
-  subscriptions['follow.ended'].timelines,
-]
+const deliveries = timelineReactions['post.created']
+const edgeJobs = [timelineReactions['follow.created'], timelineReactions['follow.ended']]
 
 /** Finds the jobs that deliver these posts. One command on the outbox for 200 posts. */
 async function jobsFor(

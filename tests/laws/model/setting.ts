@@ -1,6 +1,5 @@
 import { floorsMark, versionsMark } from '../../../src/db/marks.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
-import { reactionsTo } from '../../../src/events.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
   type EdgeId,
@@ -100,7 +99,7 @@ export async function begin(
     await services.stats.change(tx, counters)
     if (docs.length > 0) await services.collections.posts.insertMany(docs, tx)
     const jobs = posted.flatMap(({ id, author }) =>
-      reactionsTo('post.created', { author, post: id }),
+      services.outbox.reactionsTo('post.created', { author, post: id }),
     )
     await services.outbox.enqueue(tx, jobs)
   })

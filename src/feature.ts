@@ -1,0 +1,62 @@
+import type { Config } from './config.ts'
+import type { CollectionName, Collections } from './db/collections.ts'
+import type { IdempotencyStore } from './db/idempotency.ts'
+import type { Transactions } from './db/transaction.ts'
+import type { Versions } from './db/versions.ts'
+import type { Reactions } from './events.ts'
+import type { FeedConfig } from './feed/config.ts'
+import type { InlineRunner } from './jobs/inline.ts'
+import type { Outbox } from './jobs/outbox.ts'
+import type { JobQueue } from './jobs/queue.ts'
+import type { Task } from './jobs/runner.ts'
+import type { IdMint } from './lib/ids.ts'
+import type { ContentValidator } from './posts/content.ts'
+import type { RemovalPhase, RemovalStep } from './users/deletion.ts'
+
+/** The part of the configuration that features depend on. */
+export type ServiceConfig = Pick<
+  Config,
+  'following' | 'followeesMax' | 'users' | 'posts' | 'engagement'
+> & { readonly feed: FeedConfig }
+
+/** What every feature is built on. */
+export interface Core {
+  readonly config: ServiceConfig
+  readonly collections: Collections
+  readonly transactions: Transactions
+  readonly idempotency: IdempotencyStore
+  readonly queue: JobQueue
+  readonly inline: InlineRunner
+  readonly outbox: Outbox
+  readonly versions: Versions
+  readonly mint: IdMint
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
+  /** Of all texts. */
+  readonly validators: readonly ContentValidator[]
+}
+
+/**
+ * What a feature declares beside its GraphQL API (`graphql/apis.ts`). Nothing may be left out: a feature that stores
+ * nothing says so. `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.
+ */
+export interface Feature<Needs, Services, Kind extends string> {
+  readonly name: string
+  /** The collections that it alone writes. */
+  readonly collections: readonly CollectionName[]
+  /** The kind of job with which it reacts to each event. */
+  readonly reactions: Reactions<Kind>
+  /** Builds its services from the core, and from services of features before it. */
+  readonly create: (parts: Needs) => Services
+  /** The task of each of its kinds of jobs. A task that runs again from its start changes nothing. */
+  readonly tasks: (parts: Needs & Services) => Readonly<Record<Kind, Task>>
+  /** Removes what it stores of a deleted account. A repeat goes on where the last try ended. */
+  readonly removal: (
+    parts: Needs & Services,
+  ) => Readonly<Partial<Record<RemovalPhase, RemovalStep>>>
+}
+
+/** A feature as written, with the types of what it needs and creates. */
+export const defineFeature = <Needs, Services, Kind extends string, Name extends string>(
+  feature: Feature<Needs, Services, Kind> & { readonly name: Name },
+): Feature<Needs, Services, Kind> & { readonly name: Name } => feature

@@ -1,0 +1,77 @@
+import type { CollectionName } from './db/collections.ts'
+import { engagement } from './engagement/feature.ts'
+import type { Reactions } from './events.ts'
+import type { Core, Feature } from './feature.ts'
+import { timelines } from './feed/feature.ts'
+import { follows } from './follows/feature.ts'
+import type { Tasks } from './jobs/runner.ts'
+import { posts } from './posts/feature.ts'
+import { deletionKind, deletionTasks, removalPhases } from './users/deletion.ts'
+import { accounts } from './users/feature.ts'
+
+/** Every feature. Each may use the services of those before it. */
+export const features = [accounts, follows, posts, engagement, timelines] as const
+
+export type FeatureName = (typeof features)[number]['name']
+
+/** The core with the services of features, in their order. A feature that needs what none before it creates is named. */
+type Wired<Features, Parts> = Features extends readonly [infer First, ...infer Others]
+  ? First extends Feature<infer Needs, infer Created, infer _>
+    ? Parts extends Needs
+      ? Wired<Others, Parts & Created>
+      : { readonly lacksServices: First }
+    : never
+  : Parts
+
+/** The core, and the services of all features. */
+export type Parts = Wired<typeof features, Core>
+
+type AnyFeature = Feature<Parts, object, string>
+const all = features as readonly unknown[] as readonly AnyFeature[]
+
+/** How all features react to events. An account ends by one job, in which all of them take part. */
+export const reactions: readonly Reactions[] = [
+  { 'user.deleted': deletionKind },
+  ...all.map((feature) => feature.reactions),
+]
+
+/** Builds the services of all features. */
+export const createParts = (core: Core): Parts =>
+  all.reduce<Core>((parts, { create }) => ({ ...parts, ...create(parts as Parts) }), core) as Parts
+
+/** The task of every kind of job. */
+export function createTasks(parts: Parts): Tasks {
+  const { users, graph, ranges, walks, delivery, backfill, versions, idempotency } = parts
+  const removals = all.map(({ removal }) => removal(parts))
+  const steps = removalPhases.flatMap((phase) => removals.flatMap((steps) => steps[phase] ?? []))
+  const deletion = deletionTasks({
+    users,
+    ranges,
+    cutFollowers: (user) => walks.cutAll(user),
+    steps: [
+      ...steps,
+      // Until the last writes are settled, a repeat of a mutation returns its first result.
+      async (user, removal) => {
+        if (removal.isSettled) await idempotency.removeResults(user, removal)
+        return undefined
+      },
+    ],
+    ofFollowers: {
+      retract: (user, ids, run, range) => delivery.retractAll(user, ids, run, range),
+      removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
+    },
+    timelines: {
+      remove: async (user) => {
+        await delivery.deleteReader(user)
+        await versions.remove(user)
+      },
+      refill: (user, signal) => backfill.refillReader(user, signal),
+    },
+  })
+  return Object.assign({}, deletion, ...all.map(({ tasks }) => tasks(parts)))
+}
+
+/** The collections of each feature. */
+export const ownedCollections: readonly (readonly CollectionName[])[] = all.map(
+  ({ collections }) => collections,
+)

@@ -1,0 +1,42 @@
+import { type Core, defineFeature } from '../feature.ts'
+import type { Edges } from '../follows/edges.ts'
+import type { Follows } from '../follows/follows.ts'
+import type { Restrictions } from '../follows/restrictions.ts'
+import type { Posts } from '../posts/posts.ts'
+import type { UserStats } from '../users/stats.ts'
+import { timelineReactions } from './delivery/job-kinds.ts'
+import { timelineTasks } from './delivery/tasks.ts'
+import { retractUnfinished } from './delivery/unfinished.ts'
+import { createFeeds } from './feeds.ts'
+
+interface Needs extends Core {
+  readonly follows: Follows
+  readonly posts: Posts
+  readonly restrictions: Restrictions
+  readonly stats: UserStats
+  readonly edges: Edges
+}
+
+/** Timelines: the strategies, what they store, and how posts and follows reach it. */
+export const timelines = defineFeature({
+  name: 'timelines',
+  collections: [
+    'timeline_cache',
+    'timed_buckets',
+    'timed_bucket_floors',
+    'sized_buckets',
+    'sized_bucket_floors',
+    'inbox',
+    'inbox_floors',
+    'strategies',
+    'celebrities',
+    'pulled_authors',
+  ],
+  reactions: timelineReactions,
+  create: (core: Needs) => createFeeds({ ...core, core }, core.config.feed),
+  tasks: timelineTasks,
+  removal: ({ collections, outbox }) => ({
+    delivered: (user, removal) =>
+      retractUnfinished({ jobs: collections.outbox, outbox }, user, removal),
+  }),
+})

@@ -1,0 +1,33 @@
+import { type Core, defineFeature } from '../feature.ts'
+import type { UserStats } from '../users/stats.ts'
+import { Edges } from './edges.ts'
+import { FollowBatcher } from './follow-batcher.ts'
+import { Follows } from './follows.ts'
+import { Mutuals } from './mutuals.ts'
+import { GraphPurge } from './purge.ts'
+import { Restrictions } from './restrictions.ts'
+import { Suggestions } from './suggestions.ts'
+
+/** The graph: follows with groups and history, mutes and blocks, followees in common, suggestions. */
+export const follows = defineFeature({
+  name: 'follows',
+  collections: ['followers', 'following', 'follow_events', 'restrictions'],
+  reactions: {},
+  create: (core: Core & { readonly stats: UserStats }) => {
+    const { config, collections, stats, transactions } = core
+    const edges = new Edges(collections, config.following, core.mint)
+    const restrictions = new Restrictions({ ...core, edges })
+    const parts = { ...core, edges, restrictions, followeesMax: config.followeesMax }
+    const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
+    return {
+      edges,
+      restrictions,
+      follows,
+      mutuals: new Mutuals(edges, follows),
+      suggestions: new Suggestions({ edges, follows, restrictions, stats }),
+      graph: new GraphPurge(collections, edges, stats, transactions),
+    }
+  },
+  tasks: () => ({}),
+  removal: ({ graph }) => ({ edges: (user, removal) => graph.removeUser(user, removal) }),
+})

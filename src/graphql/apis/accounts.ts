@@ -1,0 +1,26 @@
+import type { Api } from '../api.ts'
+import { loadedBy, profileFields } from '../prices.ts'
+import { AccountResolver } from '../resolvers/account.resolver.ts'
+import { UserResolver } from '../resolvers/user.resolver.ts'
+import { ViewerResolver } from '../resolvers/viewer.resolver.ts'
+import { User } from '../types/user.ts'
+
+export const accountsApi: Api = {
+  resolvers: [ViewerResolver, UserResolver, AccountResolver],
+  types: [User],
+  prices: {
+    loads: {
+      // The account, and the blocks that hide it.
+      ...loadedBy({ name: 'profile', commands: 2 }, 'User', profileFields),
+      ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
+        'followerCount',
+        'followingCount',
+        'postCount',
+      ]),
+    },
+    existence: {
+      User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
+    },
+    pageCommands: { 'User.followers': 3, 'User.following': 3, 'User.posts': 3 },
+  },
+}

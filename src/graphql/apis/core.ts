@@ -1,0 +1,16 @@
+import type { Api } from '../api.ts'
+import { QueryResolver } from '../resolvers/query.resolver.ts'
+
+/** What belongs to no feature: objects by id, limits and errors. */
+export const coreApi: Api = {
+  resolvers: [QueryResolver],
+  types: [],
+  prices: {
+    fieldCommands: {
+      // The objects of each type, and the blocks that hide them.
+      'Query.node': 10,
+      'Query.nodes': 10,
+      'Query.post': 3,
+    },
+  },
+}

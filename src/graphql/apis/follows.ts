@@ -1,0 +1,37 @@
+import type { Api } from '../api.ts'
+import { loadedBy } from '../prices.ts'
+import { MutualsResolver, SuggestionsResolver } from '../resolvers/people.resolver.ts'
+import { relationResolvers } from '../resolvers/relation.resolver.ts'
+
+export const followsApi: Api = {
+  resolvers: [SuggestionsResolver, MutualsResolver, ...relationResolvers],
+  types: [],
+  prices: {
+    loads: {
+      ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),
+      ...loadedBy({ name: 'followsViewer', commands: 1 }, 'User', ['followsViewer']),
+      ...loadedBy({ name: 'viewerGroups', commands: 1 }, 'User', ['viewerGroups']),
+      ...loadedBy({ name: 'restrictions', commands: 1 }, 'User', [
+        'viewerCanFollow',
+        'viewerHasMuted',
+        'viewerHasBlocked',
+      ]),
+      ...loadedBy({ name: 'stats', commands: 1 }, 'FollowConnection', ['totalCount']),
+    },
+    // The follows that a block ends, beyond those of any mutation.
+    fieldCommands: { 'Mutation.blockUser': 3 },
+    fieldPrices: {
+      // Up to 1,000 keys for each user, and as many handles of up to 64 characters, in one reply of at most 16 MB.
+      'User.mutuals': 80,
+      // Up to 25,000 keys.
+      'Viewer.suggestions': 700,
+    },
+    pageCommands: {
+      'User.mutuals': 3,
+      'Viewer.mutes': 1,
+      'Viewer.blocks': 1,
+      'Viewer.groups': 1,
+      'Viewer.suggestions': 5,
+    },
+  },
+}

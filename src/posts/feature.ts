@@ -1,0 +1,18 @@
+import { type Core, defineFeature } from '../feature.ts'
+import type { UserStats } from '../users/stats.ts'
+import { Posts } from './posts.ts'
+import { Publishing } from './publishing.ts'
+import { Tombstones } from './tombstones.ts'
+
+/** Posts: texts with facets, attachments, tombstones of what was liked. */
+export const posts = defineFeature({
+  name: 'posts',
+  collections: ['posts'],
+  reactions: {},
+  create: (core: Core & { readonly stats: UserStats }) => {
+    const tombstones = new Tombstones(core.collections.overflow, core.outbox)
+    return { posts: new Posts({ ...core, tombstones, publishing: new Publishing(core) }) }
+  },
+  tasks: () => ({}),
+  removal: ({ posts }) => ({ delivered: (user, removal) => posts.purge(user, removal) }),
+})

@@ -36,8 +36,11 @@ export const reactions: readonly Reactions[] = [
 ]
 
 /** Builds the services of all features. */
-export const createParts = (core: Core): Parts =>
-  all.reduce<Core>((parts, { create }) => ({ ...parts, ...create(parts as Parts) }), core) as Parts
+export function createParts(core: Core): Parts {
+  const parts: Core = { ...core }
+  for (const { create } of all) Object.assign(parts, create(parts as Parts))
+  return parts as Parts
+}
 
 /** The task of every kind of job. */
 export function createTasks(parts: Parts): Tasks {

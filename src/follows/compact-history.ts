@@ -1,7 +1,7 @@
 import type { Collections, FollowEventDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import type { Transactions } from '../db/transaction.ts'
-import type { Pair } from './last-events.ts'
+import type { Pair } from './pair-lists.ts'
 
 /** Number of events that one transaction removes. Even, because it removes a follow with the unfollow that ended it. */
 const removalBatchSize = 500

@@ -6,8 +6,8 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
-import { lastEvents, type Pair, pairKey } from './last-events.ts'
-import { inOrderOf } from './pair-lists.ts'
+import { lastEvents } from './last-events.ts'
+import { inOrderOf, type Pair, pairKey } from './pair-lists.ts'
 
 /** A follow. The time in the id is when it began. */
 export interface FollowEdge {

@@ -2,18 +2,8 @@ import { singleBatch } from '../db/client.ts'
 import type { Collections } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
-import type { EdgeId, UserId } from '../lib/ids.ts'
-import { groupPairs } from './pair-lists.ts'
-
-/** A follower and a followee, with or without an edge. */
-export interface Pair {
-  readonly follower: UserId
-  readonly followee: UserId
-}
-
-/** The key of a pair in a map. */
-export const pairKey = ({ follower, followee }: { follower: string; followee: string }): string =>
-  `${follower}>${followee}`
+import type { EdgeId } from '../lib/ids.ts'
+import { groupPairs, type Pair, pairKey } from './pair-lists.ts'
 
 /**
  * The last event of each pair with an id not below the lowest of `ids`, by {@link pairKey}. Most pairs have none. One

@@ -1,6 +1,15 @@
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { Pair } from './last-events.ts'
+
+/** A follower and a followee, with or without an edge. */
+export interface Pair {
+  readonly follower: UserId
+  readonly followee: UserId
+}
+
+/** The key of a pair in a map. */
+export const pairKey = ({ follower, followee }: { follower: string; followee: string }): string =>
+  `${follower}>${followee}`
 
 /** Pairs in groups of one followee or one follower, so that few clauses find all pairs. */
 export interface PairGroups {

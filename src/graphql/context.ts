@@ -1,10 +1,21 @@
+import type { DocumentNode } from 'graphql'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
-import { clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
-import type { ReadDocument } from './read-documents.ts'
+import { type Charge, clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
+
+/** The document of a request. */
+export interface ReadDocument {
+  /** Undefined if the server has no document of the name that the request has. */
+  readonly document: DocumentNode | undefined
+  /** The text of a trusted document. Undefined: Apollo finds the text. */
+  readonly trustedText: string | undefined
+  /** The cost that was charged for reading the document. */
+  readonly paid: number
+  readonly charge: Charge | undefined
+}
 
 /** What a context takes from its request. */
 interface RequestParts {

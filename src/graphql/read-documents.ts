@@ -1,11 +1,11 @@
 import type { ApolloServerPlugin } from '@apollo/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { DocumentNode, GraphQLError, GraphQLSchema } from 'graphql'
+import type { GraphQLError, GraphQLSchema } from 'graphql'
 import { DomainError } from '../errors.ts'
 import { isGraphql } from '../http/graphql-route.ts'
 import type { UserId } from '../lib/ids.ts'
 import { checkDocument, readTokens } from './check-document.ts'
-import type { Context } from './context.ts'
+import type { Context, ReadDocument } from './context.ts'
 import { DocumentCache } from './document-cache.ts'
 import { formatError, requestError, statusOf } from './errors.ts'
 import { findTrusted, readName } from './named-documents.ts'
@@ -18,17 +18,6 @@ declare module 'fastify' {
     /** Undefined before {@link readDocuments}, and for a request that Apollo refuses. */
     read: ReadDocument | undefined
   }
-}
-
-/** The document of a request. */
-export interface ReadDocument {
-  /** Undefined if the server has no document of the name that the request has. */
-  readonly document: DocumentNode | undefined
-  /** The text of a trusted document. Undefined: Apollo finds the text. */
-  readonly trustedText: string | undefined
-  /** The cost that was charged for reading the document. */
-  readonly paid: number
-  readonly charge: Charge | undefined
 }
 
 /** What {@link readDocuments} works with. */

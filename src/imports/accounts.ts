@@ -1,6 +1,6 @@
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
-import type { Pair } from '../follows/last-events.ts'
+import type { Pair } from '../follows/pair-lists.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 

@@ -1,6 +1,6 @@
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
-import { pairKey } from '../follows/last-events.ts'
+import { pairKey } from '../follows/pair-lists.ts'
 import { type Accounts, bothIn } from './accounts.ts'
 import type { Counts } from './checkpoint.ts'
 import { storedPairs } from './pairs.ts'

@@ -1,8 +1,7 @@
 import type { Collections } from '../db/collections.ts'
 import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
-import { type Pair, pairKey } from '../follows/last-events.ts'
-import { groupPairs } from '../follows/pair-lists.ts'
+import { groupPairs, type Pair, pairKey } from '../follows/pair-lists.ts'
 import { chunks } from '../lib/batch.ts'
 
 /** The collections that store pairs: the fields of the two users, and the index that begins with them. */

@@ -1,4 +1,4 @@
-import { pairKey } from '../follows/last-events.ts'
+import { pairKey } from '../follows/pair-lists.ts'
 import { batches } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import { findAccounts } from './accounts.ts'

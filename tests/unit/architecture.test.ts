@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
+import { circlesOf, importsOf, readStructure } from '../../scripts/structure.ts'
 
 /**
  * Each part of src may import the parts before it, and those of its own line. A file may come before its folder, and
@@ -75,12 +76,6 @@ function packageViolation(name: string, file: string, target: string): string | 
   return isAllowed ? undefined : `packages/${name}/${file} imports ${target}`
 }
 
-/** What a file imports: values, types, modules for their effect, dynamically, and by their path. */
-const importsOf = (text: string): string[] =>
-  [...text.matchAll(/\b(?:from|import|require\.resolve)\s*\(?\s*'([^']+)'/g)].map(
-    ([, to]) => to as string,
-  )
-
 const sourcesOf = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
 
@@ -95,6 +90,16 @@ test('each part of src imports only parts before it, and packages only in their 
     importsOf(readFileSync(join(src, file), 'utf8')).flatMap((to) => violation(file, to) ?? []),
   )
   expect(violations).toEqual([])
+})
+
+test('no files of src import each other in a circle', () => {
+  expect(circlesOf(readStructure(src))).toEqual([])
+})
+
+test('the circle check finds a circle of three files, and no other', () => {
+  const file = (path: string, ...imports: string[]) => ({ path, lines: 1, imports })
+  const files = [file('a', 'b', 'd'), file('b', 'c'), file('c', 'a'), file('d'), file('e', 'a')]
+  expect(circlesOf(files)).toEqual([['a', 'b', 'c']])
 })
 
 test('each package imports only itself and src, and no package that a folder of src owns', () => {

@@ -56,10 +56,10 @@ export function storedEntries(
   ownPosts: number,
 ): number {
   const [edges, users] = [countEdges(followees), countUsers(followees)]
-  return followees.reduce((sum, one) => {
-    const received = edges === 0 ? 0 : (deliveries * one.degree) / edges
+  return followees.reduce((sum, group) => {
+    const received = edges === 0 ? 0 : (deliveries * group.degree) / edges
     const perDay = (received + (users === 0 ? 0 : ownPosts / users)) * secondsPerDay
-    return sum + one.users * cappedEntries(perDay, retention)
+    return sum + group.users * cappedEntries(perDay, retention)
   }, 0)
 }
 

@@ -89,10 +89,10 @@ export const operationsVariables = {
 
 /** Reads the part of the configuration that concerns operation. */
 export function readOperationsConfig(
-  given: Given,
+  environment: Given,
   { production }: { readonly production: boolean },
 ): { config: OperationsConfig; problems: readonly string[] } {
-  const { values: e, problems } = readVariables(operationsVariables, given)
+  const { values: e, problems } = readVariables(operationsVariables, environment)
   const config = {
     admin: { host: e.ADMIN_HOST, port: e.ADMIN_PORT ?? (production ? productionAdminPort : 0) },
     drainMs: (e.DRAIN_SECONDS ?? (production ? productionDrainSeconds : 0)) * 1_000,

@@ -46,11 +46,11 @@ export const rangeOf = (window: Window): Range => ({
  */
 export function pageFrom<T>(
   window: Window,
-  found: readonly T[],
+  read: readonly T[],
   any: (range: Range) => Promise<boolean>,
 ): Page<T> {
-  const items = found.slice(0, window.limit)
-  const more = found.length > window.limit
+  const items = read.slice(0, window.limit)
+  const more = read.length > window.limit
   const { after, before } = window
   const newer = keepFirst(
     () =>
@@ -79,11 +79,11 @@ function keepFirst<T>(read: () => NonNullable<T>): () => NonNullable<T> {
 export function shareRanges<Found>(
   read: (range: Range) => Promise<Found>,
 ): (range: Range) => Promise<Found> {
-  const known = new Map<string, Promise<Found>>()
+  const reads = new Map<string, Promise<Found>>()
   return (range) => {
     const key = JSON.stringify(range)
-    const found = known.get(key) ?? read(range)
-    known.set(key, found)
+    const found = reads.get(key) ?? read(range)
+    reads.set(key, found)
     return found
   }
 }
@@ -151,11 +151,11 @@ export async function fillPages<Owner, C, T>(
   const last = new Map<Owner, C>()
   let open = limit > 0 ? owners : []
   for (let round = limit; open.length > 0; round = Math.min(round * 2, max)) {
-    const found = await next(open, last, round)
-    const hasAny = [...found.values()].some((candidates) => candidates.length > 0)
-    const kept = hasAny ? await keep(found) : new Map<Owner, readonly T[]>()
+    const candidatesBy = await next(open, last, round)
+    const hasAny = [...candidatesBy.values()].some((candidates) => candidates.length > 0)
+    const kept = hasAny ? await keep(candidatesBy) : new Map<Owner, readonly T[]>()
     open = open.filter((owner) => {
-      const candidates = found.get(owner) ?? []
+      const candidates = candidatesBy.get(owner) ?? []
       const page = pages.get(owner) as T[]
       page.push(...(kept.get(owner) ?? []))
       const end = candidates.at(-1)

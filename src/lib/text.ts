@@ -26,10 +26,10 @@ const invisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
  * Checks a text of a client and converts it to its stored form: NFC, with line feeds for line breaks. Checks the bytes
  * first, because composing 90 KB of combining marks blocks the process for half a second.
  */
-export function checkedText(given: string, rules: TextRules): CheckedText {
-  const tooLarge = bytesProblem(given, rules)
+export function checkedText(input: string, rules: TextRules): CheckedText {
+  const tooLarge = bytesProblem(input, rules)
   if (tooLarge) return { problem: tooLarge }
-  const text = normalise(rules.form === 'lines' ? given.replace(/\r\n?/g, '\n') : given)
+  const text = normalise(rules.form === 'lines' ? input.replace(/\r\n?/g, '\n') : input)
   const problem =
     unicodeProblem(text) ??
     controlProblem(text, rules.form) ??

@@ -23,11 +23,11 @@ export type CheckedUrl =
  * Checks an http or https URL of a client, and converts it to the form that a browser would send, so that the checked URL
  * is the shown one.
  */
-export function checkedUrl(given: string): CheckedUrl {
+export function checkedUrl(input: string): CheckedUrl {
   const tooLong = `must be at most ${urlLengthMax} characters`
-  if (given.length > urlLengthMax) return { problem: tooLong }
-  if (!given.isWellFormed()) return { problem: 'must be well-formed Unicode' }
-  const url = parseUrl(given)
+  if (input.length > urlLengthMax) return { problem: tooLong }
+  if (!input.isWellFormed()) return { problem: 'must be well-formed Unicode' }
+  const url = parseUrl(input)
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
     return { problem: 'must be an http or https URL' }
   }

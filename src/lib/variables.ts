@@ -122,22 +122,22 @@ export type ValuesOf<Table extends Variables> = {
 /** Checks variables by their schemas. A wrong variable is left out, so that the rest is checked all the same. */
 export function readVariables<const Table extends Variables>(
   table: Table,
-  given: Given,
+  environment: Given,
 ): Reading<ValuesOf<Table>> {
   const schema = z.object(
     Object.fromEntries(Object.entries(table).map(([name, variable]) => [name, variable.schema])),
   )
-  const issues = schema.safeParse(given, { reportInput: true }).error?.issues ?? []
+  const issues = schema.safeParse(environment, { reportInput: true }).error?.issues ?? []
   const names = new Set(issues.map(({ path }) => path[0]))
   const isWrong = ([name]: [string, unknown]) => names.has(name)
-  const entries = Object.entries(given)
+  const entries = Object.entries(environment)
   const right = entries.filter((entry) => !isWrong(entry))
   return {
     values: schema.parse(Object.fromEntries(right)) as ValuesOf<Table>,
     wrong: Object.fromEntries(entries.filter(isWrong)),
     problems: issues.map(({ path, message, input }) => {
       const name = String(path[0])
-      const value = typeof input === 'string' ? input : (given[name] ?? '')
+      const value = typeof input === 'string' ? input : (environment[name] ?? '')
       return `${name}: ${message}${table[name]?.isSecret ? '' : `, not ${shown(value)}`}`
     }),
   }

@@ -11,22 +11,22 @@ export interface Measured {
 export class MeasuredGauge {
   private read: () => Promise<readonly Measured[]> = async () => []
 
-  /** @param given as for a gauge of prom-client. */
-  constructor(given: {
+  /** @param options as for a gauge of prom-client. */
+  constructor(options: {
     readonly name: string
     readonly help: string
     readonly labelNames?: readonly string[]
   }) {
     const values = () => this.read().catch(() => [])
     new Gauge({
-      ...given,
-      labelNames: [...(given.labelNames ?? [])],
+      ...options,
+      labelNames: [...(options.labelNames ?? [])],
       registers: [registry],
       async collect() {
-        const found = await values()
+        const measured = await values()
         this.reset()
-        if (found.length === 0 && !given.labelNames) this.remove()
-        for (const { labels, value } of found) this.set(labels, value)
+        if (measured.length === 0 && !options.labelNames) this.remove()
+        for (const { labels, value } of measured) this.set(labels, value)
       },
     })
   }

@@ -8,8 +8,8 @@ const registers = [registry]
 const [knownMax, anonymousMax] = [200, 50]
 /** The most characters of such a name. */
 const charactersMax = 64
-const known = new BoundedNames(knownMax, charactersMax)
-const anonymous = new BoundedNames(anonymousMax, charactersMax)
+const namedOperations = new BoundedNames(knownMax, charactersMax)
+const anonymousOperations = new BoundedNames(anonymousMax, charactersMax)
 
 const answered = new Counter({
   name: 'feedline_requests_total',
@@ -43,7 +43,7 @@ export const requestsInFlight = new Gauge({
 
 /** Gives operation names of trusted documents labels of their own, up to 200, before other clients can take them. */
 export const knowOperations = (names: readonly string[]): void => {
-  for (const name of names) known.labelOf(name)
+  for (const name of names) namedOperations.labelOf(name)
 }
 
 /**
@@ -53,11 +53,11 @@ export const knowOperations = (names: readonly string[]): void => {
  */
 export function operationLabelOf(name: string | undefined, isSignedIn: boolean): string {
   if (name === undefined) return 'anonymous'
-  return isSignedIn && !anonymous.has(name)
-    ? known.labelOf(name)
-    : known.has(name)
+  return isSignedIn && !anonymousOperations.has(name)
+    ? namedOperations.labelOf(name)
+    : namedOperations.has(name)
       ? name
-      : anonymous.labelOf(name)
+      : anonymousOperations.labelOf(name)
 }
 
 /** An answered or abandoned request, as metrics count it. */

@@ -16,15 +16,15 @@ function lengthFor(components: number): number {
  * Why a text is not a BlurHash, or undefined. The first character of a BlurHash says how many components it has, and so
  * its length.
  */
-export function blurhashProblem(given: string): string | undefined {
-  if (given.length > blurhashLengthMax) return `must be at most ${blurhashLengthMax} characters`
-  if (given === '' || [...given].some((character) => !alphabet.includes(character)))
+export function blurhashProblem(hash: string): string | undefined {
+  if (hash.length > blurhashLengthMax) return `must be at most ${blurhashLengthMax} characters`
+  if (hash === '' || [...hash].some((character) => !alphabet.includes(character)))
     return 'must consist of characters of base 83'
-  const size = alphabet.indexOf(given.charAt(0))
+  const size = alphabet.indexOf(hash.charAt(0))
   const [across, down] = [(size % componentsMax) + 1, Math.floor(size / componentsMax) + 1]
   if (down > componentsMax) return `must have at most ${componentsMax} components in each direction`
   const expected = lengthFor(across * down)
-  return given.length === expected
+  return hash.length === expected
     ? undefined
     : `must be ${expected} characters, as its first character says`
 }

@@ -111,12 +111,12 @@ const sentenceOf = (cause: unknown): string =>
  * @throws {DomainError} BAD_USER_INPUT with the problems of all fields, or else with those that the validators find.
  */
 export async function checkContent(
-  given: { readonly text: string; readonly attachments?: readonly GivenAttachment[] | undefined },
+  input: { readonly text: string; readonly attachments?: readonly GivenAttachment[] | undefined },
   validators: readonly ContentValidator[],
 ): Promise<Content> {
   const content: Content = checkAll({
-    text: () => checked('input.text', given.text, textRules),
-    attachments: () => checkAttachments(given.attachments ?? []),
+    text: () => checked('input.text', input.text, textRules),
+    attachments: () => checkAttachments(input.attachments ?? []),
   })
   const wrong: WrongArgument[] = []
   for (const validate of validators) {
@@ -135,17 +135,19 @@ function checked(argument: string, given: string, rules: TextRules): string {
   return text
 }
 
-function checkAttachments(given: readonly GivenAttachment[]): Attachment[] {
-  if (given.length > attachmentsMax) {
+function checkAttachments(attachments: readonly GivenAttachment[]): Attachment[] {
+  if (attachments.length > attachmentsMax) {
     throw badInput('input.attachments', `must contain at most ${attachmentsMax} attachments`)
   }
-  return checkEach(given, (one, at) => checkAttachment(`input.attachments.${at}`, one))
+  return checkEach(attachments, (attachment, at) =>
+    checkAttachment(`input.attachments.${at}`, attachment),
+  )
 }
 
-function checkAttachment(argument: string, given: GivenAttachment): Attachment {
-  const { kind, alt, width, height, blurhash } = given
+function checkAttachment(argument: string, attachment: GivenAttachment): Attachment {
+  const { kind, alt, width, height, blurhash } = attachment
   const { url, ...more } = checkAll({
-    url: () => checkUrl(`${argument}.url`, given.url),
+    url: () => checkUrl(`${argument}.url`, attachment.url),
     ...(alt != null && { alt: () => checked(`${argument}.alt`, alt, altRules) }),
     ...(width != null && { width: () => checkPixels(`${argument}.width`, width) }),
     ...(height != null && { height: () => checkPixels(`${argument}.height`, height) }),
@@ -159,10 +161,10 @@ function checkPixels(argument: string, given: number): number {
   throw badInput(argument, `must be 1 to ${pixelsMax} pixels`)
 }
 
-function checkBlurhash(argument: string, given: string): string {
-  const problem = blurhashProblem(given)
+function checkBlurhash(argument: string, hash: string): string {
+  const problem = blurhashProblem(hash)
   if (problem) throw badInput(argument, problem)
-  return given
+  return hash
 }
 
 function checkUrl(argument: string, given: string): string {

@@ -58,11 +58,11 @@ export class Posts {
   ): Promise<Post | undefined>
   async create(
     actor: UserId,
-    given: GivenContent,
+    input: GivenContent,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Post | undefined> {
     const { outbox, publishing } = this.parts
-    const content = await this.checkContent(given)
+    const content = await this.checkContent(input)
     const published = await outbox.runInline((jobs) =>
       publishing.publish(actor, { content, idempotencyKey, jobs }),
     )
@@ -111,13 +111,13 @@ export class Posts {
   /** The existing posts among `refs`. One command with the shard key. */
   async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const found = await this.parts.collections.posts
+    const docs = await this.parts.collections.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
         { ...singleBatch, hint: { _id: 1 }, projection: contentProjection },
       )
       .toArray()
-    const posts = new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
+    const posts = new Map(docs.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
     return new Map(
       refs.flatMap(({ id, author }) => {
         const post = posts.get(id)
@@ -149,7 +149,7 @@ export class Posts {
    * MongoDB stops merging the index and reads all their posts.
    */
   async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
-    const found = await this.parts.collections.posts
+    const docs = await this.parts.collections.posts
       .find(
         { author: { $in: [...authors] }, ...idRange(range) },
         { ...singleBatch, hint: { author: 1, _id: -1 } },
@@ -158,7 +158,7 @@ export class Posts {
       .limit(range.limit)
       .project<PostDoc>({ author: 1 })
       .toArray()
-    return found.map(toRef)
+    return docs.map(toRef)
   }
 
   /**
@@ -172,7 +172,7 @@ export class Posts {
     first?: PostId,
   ): Promise<PostRef[]> {
     const since = { $gte: first === undefined ? lowestId : toObjectId(first) }
-    const found = await this.parts.collections.posts
+    const docs = await this.parts.collections.posts
       .find(
         { author: { $in: [...authors] }, _id: since },
         { ...requestTimeout, batchSize: limit + 1, hint: { author: 1, _id: -1 } },
@@ -181,30 +181,30 @@ export class Posts {
       .limit(limit)
       .project<PostDoc>({ author: 1 })
       .toArray()
-    return found.map(toRef)
+    return docs.map(toRef)
   }
 
   /** The ids of the existing posts among `refs`. One covered command with the shard key. */
   async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const found = await this.parts.collections.posts
+    const docs = await this.parts.collections.posts
       .find(
         { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
         { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
       )
       .toArray()
-    return new Set(found.map(({ _id }) => fromObjectId<PostId>(_id)))
+    return new Set(docs.map(({ _id }) => fromObjectId<PostId>(_id)))
   }
 
   /** The authors of the existing posts among `ids`. One covered command to all shards, only for entries without an author. */
   async authorsOf(ids: readonly PostId[]): Promise<Map<PostId, UserId>> {
-    const found = await this.parts.collections.posts
+    const docs = await this.parts.collections.posts
       .find(
         { _id: idIn(ids) },
         { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { author: 1 } },
       )
       .toArray()
-    return new Map(found.map((doc) => [fromObjectId<PostId>(doc._id), doc.author as UserId]))
+    return new Map(docs.map((doc) => [fromObjectId<PostId>(doc._id), doc.author as UserId]))
   }
 
   /**

@@ -50,10 +50,10 @@ export class UserStats {
 
   /** The live accounts among `ids`. One covered command. */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Set<UserId>> {
-    const found = await this.stats
+    const live = await this.stats
       .find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx, projection: { _id: 1 } })
       .toArray()
-    return new Set(found.map(({ _id }) => _id as UserId))
+    return new Set(live.map(({ _id }) => _id as UserId))
   }
 
   /**
@@ -120,10 +120,10 @@ export class UserStats {
   ): Promise<number> {
     // Equal changes share a statement, which takes the database a third of the time for each account.
     const equal = groupBy(changes, ([, change]) => JSON.stringify(change))
-    const operations = [...equal.values()].map((some) => {
-      const [[first, change]] = some as [[UserId, StatsChange]]
-      const isOne = some.length === 1
-      const _id = isOne ? first : { $in: some.map(([id]) => id) }
+    const operations = [...equal.values()].map((changed) => {
+      const [[first, change]] = changed as [[UserId, StatsChange]]
+      const isOne = changed.length === 1
+      const _id = isOne ? first : { $in: changed.map(([id]) => id) }
       const filter =
         followeesMax !== undefined && (change.following ?? 0) > 0
           ? { _id, following: { $lt: followeesMax } }

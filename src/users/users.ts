@@ -160,7 +160,7 @@ export class Users {
    */
   async settle(handle: UserId): Promise<Leaver | undefined> {
     const settled = { $add: ['$$NOW', writesSettleMs] }
-    const found = await this.parts.collections.users.findOneAndUpdate(
+    const account = await this.parts.collections.users.findOneAndUpdate(
       leaving(handle),
       [{ $set: { settlesAt: { $ifNull: ['$settlesAt', settled] } } }],
       {
@@ -172,10 +172,10 @@ export class Users {
         },
       },
     )
-    if (!found) return undefined
+    if (!account) return undefined
     // The database's clock may have been set back since.
-    const settlesInMs = Math.min(Number(found.settlesAt), writesSettleMs)
-    return { since: found.createdAt, settlesInMs }
+    const settlesInMs = Math.min(Number(account.settlesAt), writesSettleMs)
+    return { since: account.createdAt, settlesInMs }
   }
 
   /**

@@ -123,11 +123,11 @@ const isGraphql = ({ method, url }: FastifyRequest): boolean =>
  * request whose variables are not plain: no timeline takes such variables.
  */
 function keyOf({ method, url, body, headers }: FastifyRequest, viewer: UserId): string | undefined {
-  const given = body ?? {}
-  if (!isObject(given)) return undefined
-  const { operationName, variables } = given
+  const content = body ?? {}
+  if (!isObject(content)) return undefined
+  const { operationName, variables } = content
   if (!isObject(variables ?? {})) return undefined
-  const name = readDocumentName(given)
+  const name = readDocumentName(content)
   if (!name) return undefined
   const document = [name.query, ...name.ids, name.hash, operationName]
   const values = [...document, ...Object.entries(variables ?? {}).flat()]

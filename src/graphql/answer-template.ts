@@ -51,13 +51,13 @@ const marks = new RegExp(`"${mark}:(\\d+)"`)
 export function templateOf(body: string, holes: readonly Hole[]): AnswerTemplate | undefined {
   if (holes.length === 0) return { pieces: [body], holes: [], posts: [], needsViewer: false }
   const answer = JSON.parse(body) as { readonly data: unknown }
-  const found: string[] = []
+  const values: string[] = []
   for (const [at, { path }] of holes.entries()) {
     const parent = objectAt(answer.data, path.slice(0, -1))
     const key = String(path.at(-1))
     const value = parent?.[key]
     if (typeof value !== 'number' && typeof value !== 'boolean') return undefined
-    found.push(String(value))
+    values.push(String(value))
     ;(parent as Record<string, unknown>)[key] = `${mark}:${at}`
   }
   const end = body.endsWith('\n') ? '\n' : ''
@@ -68,7 +68,7 @@ export function templateOf(body: string, holes: readonly Hole[]): AnswerTemplate
   if (
     join(
       pieces,
-      order.map((at) => found[at] ?? ''),
+      order.map((at) => values[at] ?? ''),
     ) !== body
   )
     return undefined

@@ -90,14 +90,14 @@ class Collection {
   }
 
   private add<Node extends OperationDefinitionNode | FragmentDefinitionNode>(
-    found: Map<string, Node>,
+    byName: Map<string, Node>,
     node: Node,
     path: string,
   ): void {
     const name = node.name?.value
     if (name === undefined) this.problems.push(`${path}: an operation has no name`)
-    else if (found.has(name)) this.problems.push(`${path}: the name ${name} is used twice`)
-    else found.set(name, node)
+    else if (byName.has(name)) this.problems.push(`${path}: the name ${name} is used twice`)
+    else byName.set(name, node)
   }
 
   /** An operation with its fragments, in the order of their use. Validation names a missing one. */

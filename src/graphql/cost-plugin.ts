@@ -47,13 +47,13 @@ export const costPlugin = (
         // Apollo stores a document whose operation is not refused here.
         if (!operation) return refuse(requestError(noOperation(request.operationName)))
         const definitions = operation.variableDefinitions ?? []
-        const given = acceptEmptyVariables(schema, definitions, request.variables ?? {})
-        request.variables = given
-        const { coerced, errors } = getVariableValues(schema, definitions, given, {
+        const variables = acceptEmptyVariables(schema, definitions, request.variables ?? {})
+        request.variables = variables
+        const { coerced, errors } = getVariableValues(schema, definitions, variables, {
           maxErrors: 1,
         })
         if (errors)
-          return refuse(requestError(badInputs(findWrongVariables(schema, definitions, given))))
+          return refuse(requestError(badInputs(findWrongVariables(schema, definitions, variables))))
         const fragments = document.definitions.filter((one) => one.kind === 'FragmentDefinition')
         const price = priceOperation({ schema, operation, fragments, variables: coerced })
         const followees = price.timelines > 1 ? await contextValue.countFollowees() : 0

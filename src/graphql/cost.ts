@@ -123,9 +123,9 @@ class Pricing {
     const value = facetValues.has(coordinate) ? facetValuePrice : valuePrice
     // __typename, or introspection, which sends no command and has a limit of its own.
     if (!definition) return value / valuePrice
-    const given = this.argumentsOf(definition, node)
+    const values = this.argumentsOf(definition, node)
     const page = this.prices.pageCommands[coordinate]
-    const probes = page === undefined ? [] : this.probesOf(node, definition, given)
+    const probes = page === undefined ? [] : this.probesOf(node, definition, values)
     if (type === this.priced.schema.getMutationType()) {
       this.mutations++
       this.commands += mutationCommands
@@ -133,10 +133,10 @@ class Pricing {
     this.commands += this.prices.fieldCommands[coordinate] ?? 0
     const sides = ['page', ...probes]
     const isTimeline = coordinate === 'Query.timeline'
-    if (isTimeline && !this.timelines.has(timelineKey(given, 'page')))
+    if (isTimeline && !this.timelines.has(timelineKey(values, 'page')))
       this.commands += versionCommands
     // Each read of a list counts, but the aliases of one timeline share theirs.
-    const reads = isTimeline ? this.addTimelines(given, sides) : sides.length
+    const reads = isTimeline ? this.addTimelines(values, sides) : sides.length
     this.commands += (page ?? 0) * reads
     // Its aliases share no read.
     if (coordinate === 'Query.timelineNews') this.timelines.add(`news ${this.timelines.size}`)
@@ -144,7 +144,9 @@ class Pricing {
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
     const own = (value + (this.prices.fieldPrices[coordinate] ?? 0)) / valuePrice
-    return own + below * Math.max(1, this.prices.listSizes[coordinate] ?? sizeOf(definition, given))
+    return (
+      own + below * Math.max(1, this.prices.listSizes[coordinate] ?? sizeOf(definition, values))
+    )
   }
 
   /** Adds the reads of a timeline. @returns how many no other field shares. */
@@ -224,11 +226,11 @@ const timelineKey = ({ strategy, group, after, before, last }: Arguments, side: 
   JSON.stringify([strategy, group, after, before, last != null, side])
 
 /** The number of items of a list. The default for an invalid size, which the resolver refuses. */
-function sizeOf({ args, name }: GraphQLField<unknown, unknown>, given: Arguments): number {
+function sizeOf({ args, name }: GraphQLField<unknown, unknown>, values: Arguments): number {
   if (args.some((arg) => arg.name === 'first')) {
-    const size = given.first ?? given.last
+    const size = values.first ?? values.last
     const isValid = typeof size === 'number' && size >= 0 && size <= pageSizeMax
     return isValid ? size : pageSizeDefault
   }
-  return name === 'nodes' && Array.isArray(given.ids) ? given.ids.length : 1
+  return name === 'nodes' && Array.isArray(values.ids) ? values.ids.length : 1
 }

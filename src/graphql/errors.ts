@@ -51,13 +51,14 @@ const shortened = ({ argument, message }: WrongArgument): WrongArgument => ({
 })
 
 /** Converts any error to one that a client may read: an allowlisted code and message, or INTERNAL_SERVER_ERROR. */
-function publicErrorOf(error: unknown, given: GraphQLFormattedError): DomainError {
+function publicErrorOf(error: unknown, formatted: GraphQLFormattedError): DomainError {
   const thrown = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (thrown instanceof DomainError) return thrown
-  const { code, limit } = given.extensions ?? {}
-  if (typeof limit === 'string') return new DomainError('LIMIT_EXCEEDED', given.message, { limit })
+  const { code, limit } = formatted.extensions ?? {}
+  if (typeof limit === 'string')
+    return new DomainError('LIMIT_EXCEEDED', formatted.message, { limit })
   if (requestErrorCodes.has(code)) {
-    return new DomainError(code as ErrorCode, withoutSuggestion(given.message))
+    return new DomainError(code as ErrorCode, withoutSuggestion(formatted.message))
   }
   if (thrown instanceof GraphQLError && isArgumentError(thrown)) {
     const [, argument = ''] = /"([^"]*)"/.exec(thrown.message) ?? []
@@ -80,15 +81,18 @@ const isArgumentError = ({ nodes, message }: GraphQLError): boolean =>
  * Formats every error of a response. Removes stacks, driver messages and suggestions. The request is known from its
  * scope, since Apollo refuses some requests before they have a context.
  */
-export function formatError(given: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-  const { code, message, details } = publicErrorOf(error, given)
+export function formatError(
+  formatted: GraphQLFormattedError,
+  error: unknown,
+): GraphQLFormattedError {
+  const { code, message, details } = publicErrorOf(error, formatted)
   const scope = currentScope()
   if (scope) scope.code ??= code
   const waitSeconds = secondsToWait(code, details)
   return {
     message: shorten(message),
-    ...(given.locations ? { locations: given.locations } : {}),
-    ...(given.path ? { path: given.path } : {}),
+    ...(formatted.locations ? { locations: formatted.locations } : {}),
+    ...(formatted.path ? { path: formatted.path } : {}),
     extensions: {
       code,
       ...(details.argument === undefined ? {} : { argument: details.argument }),

@@ -50,10 +50,11 @@ export function findConflict(
       ),
     ),
   )
-  for (const one of definitions) {
-    const root = one.kind === 'OperationDefinition' && schema.getRootType(one.operation)
+  for (const definition of definitions) {
+    const root =
+      definition.kind === 'OperationDefinition' && schema.getRootType(definition.operation)
     if (!root) continue
-    const groups = merging.group([[one.selectionSet, root]])
+    const groups = merging.group([[definition.selectionSet, root]])
     const conflict = merging.findShapes(groups) ?? merging.findNames(groups)
     if (conflict) return conflict
   }
@@ -118,10 +119,12 @@ class Merging {
         const other =
           first && fields.find(({ node }) => this.callOf(node) !== this.callOf(first.node))
         if (other) {
-          const [one, two] = [first.node.name.value, other.node.name.value]
-          return one === two
-            ? conflictOf(name, first, other, 'they have differing arguments')
-            : conflictOf(name, first, other, `"${one}" and "${two}" are different fields`)
+          const [firstField, otherField] = [first.node.name.value, other.node.name.value]
+          const reason =
+            firstField === otherField
+              ? 'they have differing arguments'
+              : `"${firstField}" and "${otherField}" are different fields`
+          return conflictOf(name, first, other, reason)
         }
         const conflict = this.findNames(this.groupBelow(fields))
         if (conflict) return conflict
@@ -173,15 +176,15 @@ const fieldTypeOf = (parent: GraphQLNamedType, name: string): GraphQLOutputType 
   isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name]?.type : undefined
 
 function hasOtherShape(
-  one: GraphQLOutputType | undefined,
+  type: GraphQLOutputType | undefined,
   other: GraphQLOutputType | undefined,
 ): boolean {
-  if (!one || !other) return false
-  if (isListType(one) || isListType(other))
-    return !isListType(one) || !isListType(other) || hasOtherShape(one.ofType, other.ofType)
-  if (isNonNullType(one) || isNonNullType(other))
-    return !isNonNullType(one) || !isNonNullType(other) || hasOtherShape(one.ofType, other.ofType)
-  return (isLeafType(one) || isLeafType(other)) && one !== other
+  if (!type || !other) return false
+  if (isListType(type) || isListType(other))
+    return !isListType(type) || !isListType(other) || hasOtherShape(type.ofType, other.ofType)
+  if (isNonNullType(type) || isNonNullType(other))
+    return !isNonNullType(type) || !isNonNullType(other) || hasOtherShape(type.ofType, other.ofType)
+  return (isLeafType(type) || isLeafType(other)) && type !== other
 }
 
 /** A value as text. The fields of objects are sorted, because their order has no meaning. */
@@ -192,8 +195,8 @@ function textOf(value: ValueNode): string {
   return `{${fields.sort().join(', ')}}`
 }
 
-const conflictOf = (name: string, one: SelectedField, other: SelectedField, reason: string) =>
+const conflictOf = (name: string, field: SelectedField, other: SelectedField, reason: string) =>
   new GraphQLError(
     `Fields "${name}" conflict because ${reason}. Use different aliases on the fields to fetch both if this was intentional.`,
-    { nodes: [one.node, other.node] },
+    { nodes: [field.node, other.node] },
   )

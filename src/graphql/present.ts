@@ -141,14 +141,14 @@ export async function presentPostRefs(
   refs: readonly PostRef[],
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const found = needsContent(selection)
+  const posts = needsContent(selection)
     ? await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
     : refs
-  const existing = found.filter((post) => post !== null)
+  const existing = posts.filter((post) => post !== null)
   const presented = await presentPosts(ctx, existing, selection)
   return new Map(
     refs.flatMap((ref, at) => {
-      const post = presented.get(found[at] as PostRef)
+      const post = presented.get(posts[at] as PostRef)
       return post ? [[ref, post] as const] : []
     }),
   )

@@ -63,12 +63,12 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
       throw new RefusedDocument([requestError(charge?.refusal ?? hashMismatch())], charge)
     }
     // An unpaired surrogate is hashed as U+FFFD.
-    const known = text.isWellFormed() ? documents.find(hash) : undefined
-    if (known) {
+    const document = text.isWellFormed() ? documents.find(hash) : undefined
+    if (document) {
       const paid = trustedText === undefined ? priceOfVariables(request) : 0
       const charge = paid === 0 ? undefined : await chargeFor(paid)
       if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
-      return { document: known, trustedText, paid, charge }
+      return { document, trustedText, paid, charge }
     }
     const { price: priceOfText, error } = readTokens(text)
     const price = Math.max(priceOfText, priceOfVariables(request))

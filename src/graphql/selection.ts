@@ -65,10 +65,10 @@ function fieldsBelow(
   nodes: readonly FieldNode[],
 ): Use[] {
   const selected = collectSubfields(schema, fragments, variableValues, type, nodes)
-  return [...selected].flatMap(([key, some]) => {
-    const name = some[0]?.name.value ?? ''
+  return [...selected].flatMap(([key, fieldNodes]) => {
+    const name = fieldNodes[0]?.name.value ?? ''
     const field = type.getFields()[name]
-    return field ? [{ name, key, type: getNamedType(field.type), nodes: some }] : []
+    return field ? [{ name, key, type: getNamedType(field.type), nodes: fieldNodes }] : []
   })
 }
 

@@ -19,7 +19,7 @@ const wrongMax = 20
 export function findWrongVariables(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
 ): readonly WrongArgument[] {
   const wrong: WrongArgument[] = []
   const note = (argument: string, problem: string) => {
@@ -27,7 +27,7 @@ export function findWrongVariables(
     if (wrong.length === wrongMax) throw enough
   }
   try {
-    noteWrong(schema, definitions, given, note)
+    noteWrong(schema, definitions, values, note)
   } catch (error) {
     if (error !== enough) throw error
   }
@@ -40,19 +40,19 @@ const enough = new Error('enough wrong variables are known')
 function noteWrong(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
   note: (argument: string, problem: string) => void,
 ): void {
   for (const { variable, type: typeNode, defaultValue } of definitions) {
     const name = variable.name.value
     const type = typeFromAST(schema, typeNode)
     if (!isInputType(type)) continue
-    if (!Object.hasOwn(given, name)) {
+    if (!Object.hasOwn(values, name)) {
       if (isNonNullType(type) && !defaultValue) note(name, 'is required')
-    } else if (given[name] === null && isNonNullType(type)) {
+    } else if (values[name] === null && isNonNullType(type)) {
       note(name, 'must not be null')
     } else {
-      coerceInputValue(given[name], type, (path, _, { message }) =>
+      coerceInputValue(values[name], type, (path, _, { message }) =>
         note([name, ...path].join('.'), withoutSuggestion(message)),
       )
     }

@@ -42,10 +42,10 @@ export function cacheVerified(
   const { countRead } = measureCache('tokens', () => verified.calculatedSize)
   return async (token) => {
     const digest = createHash('sha256').update(token).digest('base64')
-    const known = verified.get(digest)
-    const isKnown = known !== undefined && counts(known)
+    const cached = verified.get(digest)
+    const isKnown = cached !== undefined && counts(cached)
     countRead(isKnown)
-    if (isKnown) return known.viewer
+    if (isKnown) return cached.viewer
     const found = await verify(token)
     verified.set(digest, { ...found, verifiedAt: Date.now() })
     return found.viewer

@@ -1,8 +1,8 @@
 import { DomainError } from '../../src/errors.ts'
-import { hasBlock } from '../../src/follows/restrictions.ts'
 import type { JobWriter } from '../../src/jobs/outbox.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { hasBlock } from '../../src/visibility/rules.ts'
 
 /** An implementation of follow and unfollow. Each resolves with whether it changed anything. */
 export interface FollowImplementation {
@@ -32,7 +32,7 @@ export function oneTransactionEach(services: Services): FollowImplementation {
           const restriction = (await restrictions.restrictionsFor(actor, [followee], tx)).get(
             followee,
           )
-          if (restriction && hasBlock(restriction)) throw new DomainError('FORBIDDEN', 'blocked')
+          if (hasBlock(restriction)) throw new DomainError('FORBIDDEN', 'blocked')
           await edges.insert(tx, [edge])
           const counted = new Map([
             [actor, { following: 1 }],

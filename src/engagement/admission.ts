@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import { noAccount, type UserStats } from '../users/stats.ts'
+import { isShown } from '../visibility/rules.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** The answer when the post does not exist, or the viewer may not see it. */
@@ -26,14 +27,16 @@ export class Admission {
       .map(({ user, post }) => ({ one: user, other: post.author }))
     // Written first: the purge of an account that is still live here then finds every entry of it.
     await this.userIndex.write(adds, [])
-    const [live, blocked] = await Promise.all([
+    const [live, blocks] = await Promise.all([
       this.stats.liveAmong(people),
       this.restrictions.blocksBetween(pairs),
     ])
     const reasonOf = ({ user, post }: UserEngagement) => {
       if (!live.has(user)) return noAccount()
-      const isHidden = !live.has(post.author) || blocked.has(`${user}>${post.author}`)
-      return isHidden ? noPost() : undefined
+      const restrictions = blocks.get(user) ?? new Map()
+      return isShown('POST', user, { user: post.author }, { live, restrictions })
+        ? undefined
+        : noPost()
     }
     return adds.map(reasonOf)
   }

@@ -30,7 +30,7 @@ export const engagement = defineFeature({
       engagements: new Engagements({ ...core, lists, reader, userIndex, unsure }),
       engagementReader: reader,
       summaries: new EngagementSummaries(collections),
-      liked: new LikedPosts(userIndex, reader, stats, restrictions),
+      liked: new LikedPosts(userIndex, reader),
       orphaned: new OrphanedEngagement(collections.overflow, userIndex),
     }
   },

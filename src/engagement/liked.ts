@@ -1,4 +1,3 @@
-import type { Restrictions } from '../follows/restrictions.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../lib/ids.ts'
 import {
   fillPages,
@@ -9,7 +8,7 @@ import {
   shareRanges,
   type Window,
 } from '../lib/page.ts'
-import type { UserStats } from '../users/stats.ts'
+import type { Visibility } from '../visibility/visibility.ts'
 import type { EngagementReader } from './reader.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
@@ -24,8 +23,6 @@ export class LikedPosts {
   constructor(
     private readonly userIndex: UserEngagementIndex,
     private readonly reader: EngagementReader,
-    private readonly stats: UserStats,
-    private readonly restrictions: Restrictions,
   ) {}
 
   /**
@@ -36,10 +33,10 @@ export class LikedPosts {
   async pages(
     users: readonly UserId[],
     window: Window,
-    viewer: UserId | undefined,
+    visibility: Visibility,
   ): Promise<Map<UserId, Page<LikedPost>>> {
-    const found = await this.fill(users, rangeOf(window), viewer)
-    const probed = shareRanges((range) => this.fill(users, range, viewer))
+    const found = await this.fill(users, rangeOf(window), visibility)
+    const probed = shareRanges((range) => this.fill(users, range, visibility))
     return new Map(
       users.map((user) => [
         user,
@@ -55,7 +52,7 @@ export class LikedPosts {
   private async fill(
     users: readonly UserId[],
     range: Range,
-    viewer: UserId | undefined,
+    visibility: Visibility,
   ): Promise<Map<UserId, UserEngagement[]>> {
     return fillPages<UserId, UserEngagement, UserEngagement>(
       users,
@@ -72,7 +69,7 @@ export class LikedPosts {
         return new Map(some.map((user) => [user, found.get(user) ?? []]))
       },
       async (found) => {
-        const ids = await this.confirmed([...found.values()].flat(), viewer)
+        const ids = await this.confirmed([...found.values()].flat(), visibility)
         return new Map(
           [...found].map(([user, entries]) => [user, entries.filter(({ id }) => ids.has(id))]),
         )
@@ -82,22 +79,16 @@ export class LikedPosts {
 
   private async confirmed(
     entries: readonly UserEngagement[],
-    viewer: UserId | undefined,
+    visibility: Visibility,
   ): Promise<Set<EngagementId>> {
     const posts = new Map<PostId, PostRef>(entries.map(({ post }) => [post.id, post]))
-    const authors = [...new Set(entries.map(({ post }) => post.author))]
-    const pairs = viewer === undefined ? [] : authors.map((other) => ({ one: viewer, other }))
+    const authors = entries.map(({ post }) => post.author)
     const users = [...new Set(entries.map(({ user }) => user))]
-    const [stored, live, blocked] = await Promise.all([
+    const [stored, hidden] = await Promise.all([
       this.reader.entries(['likes'], [...posts.values()], users),
-      this.stats.liveAmong(authors),
-      this.restrictions.blocksBetween(pairs),
+      visibility.hiddenAmong('POST', authors),
     ])
-    return new Set(
-      stored
-        .filter(({ post: { author } }) => live.has(author) && !blocked.has(`${viewer}>${author}`))
-        .map(({ id }) => id),
-    )
+    return new Set(stored.filter(({ post: { author } }) => !hidden.has(author)).map(({ id }) => id))
   }
 }
 

@@ -7,7 +7,7 @@ import type { UserStats } from '../users/stats.ts'
 import { timelineReactions } from './delivery/job-kinds.ts'
 import { timelineTasks } from './delivery/tasks.ts'
 import { retractUnfinished } from './delivery/unfinished.ts'
-import { createFeeds } from './feeds.ts'
+import { createFeeds, type FeedParts } from './feeds.ts'
 
 interface Needs extends Core {
   readonly follows: Follows
@@ -15,6 +15,7 @@ interface Needs extends Core {
   readonly restrictions: Restrictions
   readonly stats: UserStats
   readonly edges: Edges
+  readonly visibilityFor: FeedParts['core']['visibilityFor']
 }
 
 /** Timelines: the strategies, what they store, and how posts and follows reach it. */

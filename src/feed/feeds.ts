@@ -10,6 +10,7 @@ import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
+import type { Visibility } from '../visibility/visibility.ts'
 import { Celebrities } from './celebrities/celebrities.ts'
 import { ModeChanges } from './celebrities/mode-changes.ts'
 import { PulledAuthors } from './celebrities/pulled-authors.ts'
@@ -54,6 +55,7 @@ export interface FeedParts {
     readonly restrictions: Restrictions
     readonly stats: UserStats
     readonly edges: Edges
+    readonly visibilityFor: (viewer: UserId) => Visibility
   }
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -91,11 +93,11 @@ export function createFeeds(
   { collections, core, outbox, transactions, versions, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
-  const { follows, posts, edges, restrictions } = core
+  const { follows, posts, edges, visibilityFor } = core
   const registry = new Registry(collections.strategies)
   const pageFacts = new PageFactsReader(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
-  const fanoutOnRead = new FanoutOnRead(follows, posts, restrictions)
+  const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
   const pulled = new PulledAuthors(collections.pulled_authors)
   const floorParts = {
     transactions,

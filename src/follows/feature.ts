@@ -1,5 +1,7 @@
 import { type Core, defineFeature } from '../feature.ts'
+import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
+import { Visibility } from '../visibility/visibility.ts'
 import { Edges } from './edges.ts'
 import { FollowBatcher } from './follow-batcher.ts'
 import { Follows } from './follows.ts'
@@ -19,12 +21,20 @@ export const follows = defineFeature({
     const restrictions = new Restrictions({ ...core, edges })
     const parts = { ...core, edges, restrictions, followeesMax: config.followeesMax }
     const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
+    /** What a viewer may see. Undefined: an anonymous viewer. */
+    const visibilityFor = (viewer: UserId | undefined) =>
+      new Visibility(viewer, {
+        live: (users) => stats.liveAmong(users),
+        followed: (users, of) => follows.followeesAmong(of, users),
+        restrictions: (users, of) => restrictions.restrictionsFor(of, users),
+      })
     return {
       edges,
       restrictions,
+      visibilityFor,
       follows,
       mutuals: new Mutuals(edges, follows),
-      suggestions: new Suggestions({ edges, follows, restrictions, stats }),
+      suggestions: new Suggestions({ edges, follows, visibilityFor }),
       graph: new GraphPurge(collections, edges, stats, transactions),
     }
   },

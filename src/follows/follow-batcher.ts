@@ -9,6 +9,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
+import { isShown } from '../visibility/rules.ts'
 import {
   countersOf,
   decideFollow,
@@ -18,7 +19,7 @@ import {
   splitIntoBatches,
 } from './decide-follow.ts'
 import type { Edges, FollowEdge } from './edges.ts'
-import { hasBlock, type Restrictions } from './restrictions.ts'
+import type { Restrictions } from './restrictions.ts'
 
 const bounds: GroupCommitBounds = {
   name: 'follows',
@@ -190,8 +191,9 @@ export class FollowBatcher {
     if (newFollowers.length === 0)
       return { followee, edges, blocked: new Set(), followeesMax, newIds: new Map() }
     const restrictions = await this.parts.restrictions.restrictionsFor(followee, newFollowers, tx)
+    // The rules of this purpose are the same from both sides.
     const blocked = new Set(
-      [...restrictions].flatMap(([one, kinds]) => (hasBlock(kinds) ? [one] : [])),
+      newFollowers.filter((user) => !isShown('FOLLOW', followee, { user }, { restrictions })),
     )
     // A single write may fail with its transaction. In a batch, the others must not.
     const live = isAlone ? undefined : await this.parts.stats.byIds([...newFollowers, followee], tx)

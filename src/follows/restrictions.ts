@@ -1,5 +1,5 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
@@ -8,13 +8,13 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { badInput } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import type { UserStats } from '../users/stats.ts'
+import type { RestrictionKind } from '../visibility/rules.ts'
+import { restrictionsIn } from '../visibility/visibility.ts'
 import type { Edges, FollowEdge } from './edges.ts'
-
-/** A restriction between two users, from the view of the first. */
-export type RestrictionKind = RestrictionDoc['kind']
 
 /** A mute or block that its owner made. */
 export interface Restriction {
@@ -41,10 +41,6 @@ interface NewRestriction {
   readonly idempotencyKey: IdempotencyKey | undefined
 }
 
-/** Whether there is a block between two users, in either direction. */
-export const hasBlock = (kinds: ReadonlySet<RestrictionKind>): boolean =>
-  kinds.has('BLOCK') || kinds.has('BLOCKED_BY')
-
 /** Mutes and blocks. Private to their owner, and in force on the next read (law L1). */
 export class Restrictions {
   constructor(private readonly parts: RestrictionsParts) {}
@@ -55,7 +51,8 @@ export class Restrictions {
     others: readonly UserId[],
     tx?: Tx,
   ): Promise<Map<UserId, Set<RestrictionKind>>> {
-    const found = this.parts.collections.restrictions.find(
+    const { restrictions } = this.parts.collections
+    const found = restrictions.find(
       { owner, other: { $in: [...others] } },
       {
         ...singleBatch,
@@ -64,22 +61,14 @@ export class Restrictions {
         hint: { owner: 1, other: 1, kind: 1 },
       },
     )
-    const kinds = new Map<UserId, Set<RestrictionKind>>()
-    for await (const { other, kind } of found) {
-      const among = kinds.get(other as UserId)
-      if (among) among.add(kind)
-      else kinds.set(other as UserId, new Set([kind]))
-    }
-    return kinds
+    return restrictionsIn(await found.toArray())
   }
 
-  /**
-   * The pairs that have a block, in either direction, each as `one>other`. One covered command.
-   */
+  /** The blocks of pairs, in either direction: by `one`, and then by `other`. One covered command. */
   async blocksBetween(
     pairs: readonly { readonly one: UserId; readonly other: UserId }[],
-  ): Promise<Set<string>> {
-    if (pairs.length === 0) return new Set()
+  ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>>> {
+    if (pairs.length === 0) return new Map()
     const found = await this.parts.collections.restrictions
       .find(
         {
@@ -89,12 +78,13 @@ export class Restrictions {
         },
         {
           ...singleBatch,
-          projection: { _id: 0, owner: 1, other: 1 },
+          projection: { _id: 0, owner: 1, other: 1, kind: 1 },
           hint: { owner: 1, other: 1, kind: 1 },
         },
       )
       .toArray()
-    return new Set(found.map(({ owner, other }) => `${owner}>${other}`))
+    const byOwner = groupBy(found, ({ owner }) => owner as UserId)
+    return new Map([...byOwner].map(([owner, own]) => [owner, restrictionsIn(own)]))
   }
 
   /** A page of the users that `owner` muted or blocked, newest first. One covered command on one shard. */

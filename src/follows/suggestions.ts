@@ -1,9 +1,9 @@
 import { singleBatch } from '../db/client.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { UserStats } from '../users/stats.ts'
+import { isShown } from '../visibility/rules.ts'
+import type { Visibility } from '../visibility/visibility.ts'
 import type { Edges } from './edges.ts'
 import type { Follows } from './follows.ts'
-import type { Restrictions } from './restrictions.ts'
 
 /** The most suggestions of a viewer. */
 export const suggestionsMax = 100
@@ -31,8 +31,7 @@ export interface Suggestion {
 export interface SuggestionsParts {
   readonly edges: Edges
   readonly follows: Follows
-  readonly restrictions: Restrictions
-  readonly stats: UserStats
+  readonly visibilityFor: (viewer: UserId) => Visibility
 }
 
 /** The users that a viewer may want to follow: followees of followees. */
@@ -51,7 +50,7 @@ export class Suggestions {
    * Five covered commands. They examine at most 25,000 keys. One command if the viewer follows no one.
    */
   async load(viewer: UserId): Promise<readonly Suggestion[]> {
-    const { follows, restrictions, stats } = this.parts
+    const { follows, visibilityFor } = this.parts
     const window = { limit: sampleMax, backward: false }
     const sample = (await follows.following([viewer], window)).get(viewer)?.items ?? []
     if (sample.length === 0) return []
@@ -59,13 +58,9 @@ export class Suggestions {
     const ranked = await this.rankCandidates(viewer, followees)
     if (ranked.length === 0) return []
     const users = ranked.map(({ user }) => user)
-    const [followed, restricted, live] = await Promise.all([
-      follows.followeesAmong(viewer, users),
-      restrictions.restrictionsFor(viewer, users),
-      stats.liveAmong(users),
-    ])
+    const facts = await visibilityFor(viewer).load('SUGGESTION', users)
     return ranked
-      .filter(({ user }) => live.has(user) && !followed.has(user) && !restricted.has(user))
+      .filter(({ user }) => isShown('SUGGESTION', viewer, { user }, facts))
       .slice(0, suggestionsMax)
   }
 

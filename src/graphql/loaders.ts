@@ -5,12 +5,13 @@ import type { Engagement } from '../engagement/reader.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import type { PageFacts } from '../feed/timeline/page-facts.ts'
 import type { FollowEdge } from '../follows/edges.ts'
-import { hasBlock, type RestrictionKind } from '../follows/restrictions.ts'
 import type { Suggestion } from '../follows/suggestions.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef, TimeId, UserId } from '../lib/ids.ts'
 import { emptyPage, type Page, type Window } from '../lib/page.ts'
 import type { Services } from '../services.ts'
+import type { RestrictionKind } from '../visibility/rules.ts'
+import { Visibility } from '../visibility/visibility.ts'
 import { readTimelines } from './timeline-reads.ts'
 import { type HiddenAmong, loadVisiblePages, type ReadPages } from './visible-pages.ts'
 
@@ -42,6 +43,14 @@ const membership = <K extends string>(read: (keys: readonly K[]) => Promise<Read
     },
     { maxBatchSize: batchMax },
   )
+
+const loadMembers = async <K extends string>(
+  among: DataLoader<K, boolean>,
+  keys: readonly K[],
+): Promise<Set<K>> => {
+  const found = await Promise.all(keys.map((key) => among.load(key)))
+  return new Set(keys.filter((_, at) => found[at]))
+}
 
 /** The name of a post: its author and id. An id with another author names no post. */
 const postKey = ({ author, id }: PostRef): string => `${author}/${id}`
@@ -120,12 +129,19 @@ export function createLoaders(
   const relations = loader<UserId, ReadonlySet<RestrictionKind>>(async (ids) =>
     viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
   )
-  // The only decision on what a block hides (law L6).
-  const hiddenAmong: HiddenAmong = async (ids) => {
-    const others = viewer ? [...new Set(ids)].filter((id) => id !== viewer) : []
-    const found = await Promise.all(others.map((id) => relations.load(id)))
-    return new Set(others.filter((_, at) => hasBlock(found[at] ?? new Set())))
-  }
+  const live = membership<UserId>((ids) => stats.liveAmong(ids))
+  const viewerFollows = membership<UserId>(
+    viewer ? (ids) => follows.followeesAmong(viewer, ids) : none,
+  )
+  const visibility = new Visibility(viewer, {
+    live: (users) => loadMembers(live, users),
+    followed: (users) => loadMembers(viewerFollows, users),
+    restrictions: async (users) => {
+      const kinds = await Promise.all(users.map((user) => relations.load(user)))
+      return new Map(users.map((user, at) => [user, kinds[at] ?? new Set()]))
+    },
+  })
+  const hiddenAmong: HiddenAmong = (users) => visibility.hiddenAmong('PERSON', users)
   /** A loader of pages without the items of hidden persons. */
   const personalPages = <Owner extends UserId | PostRef, T extends { readonly id: TimeId }, More>(
     personOf: (item: T) => UserId,
@@ -143,13 +159,14 @@ export function createLoaders(
   return {
     user: loader(users.byIds.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
-    live: membership<UserId>((ids) => stats.liveAmong(ids)),
-    viewerFollows: membership<UserId>(viewer ? (ids) => follows.followeesAmong(viewer, ids) : none),
+    live,
+    viewerFollows,
     followsViewer: membership<UserId>(viewer ? (ids) => follows.followersAmong(viewer, ids) : none),
     viewerGroups: loader<UserId, readonly string[]>(async (ids) =>
       viewer ? follows.groupsAmong(viewer, ids) : new Map(),
     ),
     restrictions: relations,
+    visibility,
     hiddenAmong,
     post: byPost(async (refs) => {
       const found = await posts.byRefs(refs)
@@ -164,7 +181,7 @@ export function createLoaders(
       (owners, window, kind) => engagementReader.pages(kind, owners, window),
     ),
     liked: pageLoader(hiddenAmong, (owners: readonly UserId[], window) =>
-      liked.pages(owners, window, viewer),
+      liked.pages(owners, window, visibility),
     ),
     followers: personalPages<UserId, FollowEdge, undefined>(
       ({ follower }) => follower,

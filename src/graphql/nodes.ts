@@ -1,5 +1,6 @@
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
+import type { Post } from '../posts/post.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef, postNodeId } from './node-id.ts'
 import { presentEngagements, presentPosts } from './present.ts'
@@ -37,11 +38,14 @@ export async function readNodes(
 /** The posts by their global ids. Those of a deleted account are absent before they are purged. */
 async function readPosts(ctx: Context, refs: readonly PostRef[], selection: Selection) {
   const { loaders } = ctx
-  const [found, live] = await Promise.all([
+  const [found, hidden] = await Promise.all([
     Promise.all(refs.map((ref) => loaders.post.load(ref))),
-    Promise.all(refs.map(({ author }) => loaders.live.load(author))),
+    loaders.visibility.hiddenAmong(
+      'POST',
+      refs.map(({ author }) => author),
+    ),
   ])
-  const existing = found.flatMap((post, at) => (post && live[at] ? [post] : []))
+  const existing = found.filter((post) => post !== null && !hidden.has(post.author)) as Post[]
   const presented = await presentPosts(ctx, existing, selection)
   return new Map([...presented].map(([ref, post]) => [postNodeId(ref), post]))
 }

@@ -33,9 +33,12 @@ export async function presentUsers(
     needed ? Promise.all(distinct.map(load)) : undefined
   const profile = needsProfile(selection)
   const counts = selection.has(...countFields)
-  const [hidden, profiles, live, stats, follows, followed, groups, restrictions] =
+  const [hidden, unfollowable, profiles, live, stats, follows, followed, groups, restrictions] =
     await Promise.all([
-      selection.has(...hiddenFields, 'viewerCanFollow') ? loaders.hiddenAmong(distinct) : undefined,
+      selection.has(...hiddenFields) ? loaders.hiddenAmong(distinct) : undefined,
+      selection.has('viewerCanFollow')
+        ? loaders.visibility.hiddenAmong('FOLLOW', distinct)
+        : undefined,
       when(profile, (handle) => loaders.user.load(handle)),
       when(!profile && !counts, (handle) => loaders.live.load(handle)),
       when(counts, (handle) => loaders.stats.load(handle)),
@@ -54,7 +57,7 @@ export async function presentUsers(
       ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })
       : new PresentedUser(handle, profile, stats?.[at])
     user.isViewer = handle === viewer
-    user.viewerCanFollow = viewer !== undefined && handle !== viewer && !hidden?.has(handle)
+    user.viewerCanFollow = viewer !== undefined && handle !== viewer && !unfollowable?.has(handle)
     user.viewerFollows = follows?.[at]
     user.followsViewer = followed?.[at]
     user.viewerGroups = groups?.[at] ?? []

@@ -29,8 +29,10 @@ async function scene(count = 3) {
   return { ann, ben, carl, posts, like, unlike }
 }
 
+const seenBy = (viewer: UserId | undefined) => harness.services.visibilityFor(viewer)
+
 async function liked(user: UserId, viewer?: UserId, window = all) {
-  const page = (await harness.services.liked.pages([user], window, viewer)).get(user)
+  const page = (await harness.services.liked.pages([user], window, seenBy(viewer))).get(user)
   return page?.items.map(({ post }) => post.id)
 }
 
@@ -104,7 +106,11 @@ test('one call returns the liked posts of several users separately', async () =>
   const [one, two, three] = posts
   for (const post of posts) await like(ben, post)
   for (const post of [three, one]) await like(carl, post)
-  const pages = await harness.services.liked.pages([ann, ben, carl], { ...all, limit: 2 }, ann)
+  const pages = await harness.services.liked.pages(
+    [ann, ben, carl],
+    { ...all, limit: 2 },
+    seenBy(ann),
+  )
   const found = [ann, ben, carl].map((user) => pages.get(user)?.items.map(({ post }) => post.id))
   expect(found).toEqual([[], [three?.id, two?.id], [one?.id, three?.id]])
   const more = [ann, ben, carl].map((user) => pages.get(user)?.hasNextPage())
@@ -119,7 +125,9 @@ test('a page of liked posts skips likes that a crash left only in the log', asyn
   for (const post of posts.slice(1)) await unlike(ben, post)
   await engagements_by_user.deleteMany({ user: ben })
   await engagements_by_user.insertMany(logged)
-  const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, ben)).get(ben)
+  const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, seenBy(ben))).get(
+    ben,
+  )
   expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
   expect(await page?.hasNextPage()).toBe(false)
   // After a second like, the old entry is not mistaken for the new like.

@@ -14,6 +14,8 @@ const order = [
   ['db'],
   ['events.ts'],
   ['jobs'],
+  ['visibility'],
+  ['list'],
   ['users'],
   ['follows'],
   ['posts'],

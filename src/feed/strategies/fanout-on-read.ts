@@ -1,9 +1,9 @@
 import type { Follows } from '../../follows/follows.ts'
-import type { Restrictions } from '../../follows/restrictions.ts'
 import { batches } from '../../lib/batch.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import type { Posts } from '../../posts/posts.ts'
+import type { Visibility } from '../../visibility/visibility.ts'
 import type { StrategyTexts } from './descriptor.ts'
 import type { Candidates, FeedStrategy, StrategyQuery } from './strategy.ts'
 
@@ -36,7 +36,7 @@ export class FanoutOnRead implements FeedStrategy {
   constructor(
     private readonly follows: Follows,
     private readonly posts: Posts,
-    private readonly restrictions: Restrictions,
+    private readonly visibilityFor: (viewer: UserId) => Visibility,
   ) {}
 
   /**
@@ -77,11 +77,11 @@ export class FanoutOnRead implements FeedStrategy {
   ): AsyncGenerator<UserId> {
     if (group === undefined) yield reader
     for await (const followees of batches(this.follows.followeesOf(reader, group), restrictedMax)) {
-      const restricted =
+      const hidden =
         excludedAuthors.size > 0
-          ? await this.restrictions.restrictionsFor(reader, followees)
-          : new Map<UserId, unknown>()
-      yield* followees.filter((one) => !excludedAuthors.has(one) && !restricted.has(one))
+          ? await this.visibilityFor(reader).hiddenAmong('FOLLOWEE', followees)
+          : excludedAuthors
+      yield* followees.filter((user) => !excludedAuthors.has(user) && !hidden.has(user))
     }
   }
 }

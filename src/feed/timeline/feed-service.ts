@@ -8,6 +8,7 @@ import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
 import type { Posts } from '../../posts/posts.ts'
+import { isShown } from '../../visibility/rules.ts'
 import {
   isBackfilled,
   isSameRegistration,
@@ -28,7 +29,6 @@ import type {
 import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
 import { containText, keepExistingPosts } from './presentation.ts'
-import { hiddenAuthors } from './visibility.ts'
 import type { Watermarks } from './watermark.ts'
 
 /** The parts that {@link FeedService} works with. */
@@ -234,8 +234,8 @@ export class FeedService {
         const content = query.projection !== 'ref' && !containText(entries, query.projection)
         const pageFacts = await this.parts.pageFacts.load(refs, { ...query, content })
         facts.push(pageFacts)
-        for (const author of hiddenAuthors(pageFacts, query.reader, query.group))
-          excludedAuthors.add(author)
+        for (const user of pageFacts.authors)
+          if (!isShown('AUTHOR', query.reader, { user }, pageFacts)) excludedAuthors.add(user)
         return keepExistingPosts(entries, pageFacts, query.projection).filter(
           ({ author }) => !excludedAuthors.has(author),
         )

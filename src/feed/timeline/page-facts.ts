@@ -10,20 +10,21 @@ import type { Document, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId } from '../../db/object-id.ts'
 import { idIn } from '../../db/pages.ts'
 import type { Edges } from '../../follows/edges.ts'
-import type { RestrictionKind } from '../../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
 import { type Stats, statsIn } from '../../users/stats.ts'
 import { hasAccount, type User, usersIn } from '../../users/users.ts'
+import type { Facts } from '../../visibility/rules.ts'
+import { restrictionsIn } from '../../visibility/visibility.ts'
 import type { Registered, RegistrationRow, Registry } from '../registry/registry.ts'
 
 /** The facts about the candidates of a page, from the reader's side. */
-export interface PageFacts {
+export interface PageFacts extends Facts {
   /** The authors of the candidates. */
   readonly authors: readonly UserId[]
+  /** Of the authors. For a group, those in the group. */
   readonly followed: ReadonlySet<UserId>
-  readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
-  /** The authors that have an account. */
+  readonly members: ReadonlySet<UserId> | undefined
   readonly live: ReadonlySet<UserId>
   /** The counters of live authors. */
   readonly stats: ReadonlyMap<UserId, Stats>
@@ -109,7 +110,9 @@ export class PageFactsReader {
       )
       .toArray()
     if (!row) throw new Error('the query for the facts of a page returned no row')
-    return { ...factsOf(row, authors, refs), registered: this.registry.accept(row) }
+    const facts = factsOf(row, authors, refs)
+    const members = group === undefined ? undefined : facts.followed
+    return { ...facts, members, registered: this.registry.accept(row) }
   }
 }
 
@@ -117,13 +120,7 @@ function factsOf(
   row: Row,
   authors: readonly UserId[],
   refs: readonly PostRef[],
-): Omit<PageFacts, 'registered'> {
-  const restrictions = new Map<UserId, Set<RestrictionKind>>()
-  for (const { other, kind } of row.restrictions) {
-    const kinds = restrictions.get(other as UserId)
-    if (kinds) kinds.add(kind)
-    else restrictions.set(other as UserId, new Set([kind]))
-  }
+): Omit<PageFacts, 'registered' | 'members'> {
   const claimed = new Map(refs.map(({ id, author }) => [id, author]))
   const posts = new Map<PostId, Post | PostRef>()
   for (const doc of row.posts) {
@@ -134,7 +131,7 @@ function factsOf(
   return {
     authors,
     followed: new Set(row.followed),
-    restrictions,
+    restrictions: restrictionsIn(row.restrictions),
     live: new Set(row.stats.map(({ _id }) => _id as UserId)),
     stats: statsIn(row.stats),
     profiles: row.users && usersIn(row.users),

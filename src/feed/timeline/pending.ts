@@ -1,9 +1,11 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
-import type { Collections } from '../../db/collections.ts'
+import type { Collections, RestrictionDoc } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import type { Edges } from '../../follows/edges.ts'
 import { jobsAbout } from '../../jobs/outbox.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import { isShown } from '../../visibility/rules.ts'
+import { restrictionsIn } from '../../visibility/visibility.ts'
 import type { Pair } from '../delivery/backfill.ts'
 import { timelineReactions } from '../delivery/job-kinds.ts'
 
@@ -28,9 +30,13 @@ export interface Waiting {
   readonly filled: UserId[]
 }
 
+/** What waits, of the reader and of authors whom the reader follows. */
 interface Row extends Omit<Waiting, 'isMany'> {
   /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
   readonly waiting: number
+  readonly followed: readonly UserId[]
+  readonly live: readonly UserId[]
+  readonly restrictions: readonly Pick<RestrictionDoc, 'other' | 'kind'>[]
 }
 
 /** Finds deliveries that have not ended. A parked delivery has not ended. */
@@ -60,8 +66,20 @@ export class Pending {
    * groups, sees. One command with at most 2,000 index seeks per part.
    */
   async findWaiting(reader: UserId, group?: string): Promise<Waiting> {
-    const { waiting, ...authors } = await this.loadWaiting(reader, group)
-    return { ...authors, isMany: waiting > waitingMax }
+    const { waiting, delivered, filled, ...found } = await this.loadWaiting(reader, group)
+    const followed = new Set(found.followed)
+    const facts = {
+      followed,
+      members: group === undefined ? undefined : followed,
+      live: new Set(found.live),
+      restrictions: restrictionsIn(found.restrictions),
+    }
+    const isVisible = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
+    return {
+      isMany: waiting > waitingMax,
+      delivered: delivered.filter(isVisible),
+      filled: filled.filter(isVisible),
+    }
   }
 
   /**
@@ -123,7 +141,7 @@ export class Pending {
     return found !== null
   }
 
-  /** Loads the visible authors of waiting deliveries and of the reader's waiting back-fills. One command. */
+  /** Loads the authors of waiting deliveries and of the reader's waiting back-fills, with what decides their visibility. */
   private async loadWaiting(reader: UserId, group: string | undefined): Promise<Row> {
     const { outbox, restrictions, user_stats } = this.collections
     const { collection, owner, other } = this.edges.following
@@ -143,12 +161,14 @@ export class Pending {
             $lookup: { ...among(collection, other, { [owner]: reader, ...inGroup }), as: 'edges' },
           },
           { $set: { authors: { $setUnion: [`$edges.${other}`, own] } } },
-          { $lookup: { ...among(restrictions, 'other', { owner: reader }), as: 'hidden' } },
+          { $lookup: { ...among(restrictions, 'other', { owner: reader }), as: 'restrictions' } },
           { $lookup: { ...among(user_stats, '_id', {}), as: 'live' } },
-          { $set: { authors: { $setDifference: ['$live._id', '$hidden.other'] } } },
           {
             $project: {
               waiting: { $max: [{ $size: '$delivered' }, { $size: '$filled' }] },
+              followed: `$edges.${other}`,
+              live: '$live._id',
+              restrictions: { other: 1, kind: 1 },
               delivered: { $setIntersection: ['$authors', '$delivered._id'] },
               filled: { $setIntersection: ['$authors', '$filled._id'] },
             },

@@ -1,9 +1,10 @@
 import type { Follows } from '../../follows/follows.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import { hasBlock, type Restrictions } from '../../follows/restrictions.ts'
+import type { Restrictions } from '../../follows/restrictions.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { UserStats } from '../../users/stats.ts'
+import { type RuleFor, reasonsToHide, rulesFor } from '../../visibility/rules.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Pending } from './pending.ts'
 
@@ -12,12 +13,9 @@ export const reasonCodes = {
   OWN_POST: 'The viewer published the post.',
   FOLLOWED: 'The viewer follows the author.',
   IN_GROUP: 'The author is in the requested group.',
-  POST_DELETED: 'The post does not exist, or was deleted.',
-  AUTHOR_DELETED: 'The author no longer has an account.',
-  NOT_FOLLOWED: 'The viewer does not follow the author.',
-  MUTED: 'The viewer muted the author.',
-  BLOCKED: 'The viewer blocked the author, or the author blocked the viewer.',
-  NOT_IN_GROUP: "The author is not in the requested group. The viewer's own posts are in no group.",
+  ...(Object.fromEntries(
+    rulesFor('TIMELINE').map(([name, { meaning }]) => [name, meaning]),
+  ) as Record<RuleFor<'TIMELINE'>, string>),
   DELIVERY_PENDING:
     'The delivery of the post is pending. Strategies that store timelines may not show the post yet.',
 } as const
@@ -63,35 +61,33 @@ export class Reasons {
     const { posts, follows, restrictions, stats } = this.parts
     const { author } = post
     const group = given === undefined ? undefined : checkGroup('group', given)
-    const [existing, live, restrictionsByAuthor, edge, pending] = await Promise.all([
+    const [existing, live, restricted, edge, pending] = await Promise.all([
       posts.existing([post]),
       stats.liveAmong([author]),
       restrictions.restrictionsFor(reader, [author]),
       follows.edgeOf(reader, author),
       this.isPending(reader, post),
     ])
-    const own = author === reader
-    const kinds = restrictionsByAuthor.get(author)
+    const groups = edge?.groups ?? []
+    const isMember = group !== undefined && groups.includes(group)
+    const members = new Set(isMember ? [author] : [])
+    const hiding = reasonsToHide(
+      'TIMELINE',
+      reader,
+      { user: author, post: post.id },
+      {
+        ...{ posts: existing, live, restrictions: restricted },
+        followed: new Set(edge ? [author] : []),
+        members: group === undefined ? undefined : members,
+      },
+    ).map((code): Reason => ({ code, ...(code === 'NOT_IN_GROUP' ? { groups } : {}) }))
+    if (hiding.length > 0) return { shown: false, reasons: hiding, pending }
     const reasonIf = (applies: boolean, code: ReasonCode, more?: Partial<Reason>): Reason[] =>
       applies ? [{ code, ...more }] : []
-    const isBlocked = kinds !== undefined && hasBlock(kinds)
-    const isIn = group === undefined || (edge?.groups.includes(group) ?? false)
-    const hiding: Reason[] = [
-      ...reasonIf(!live.has(author), 'AUTHOR_DELETED'),
-      // A block also hides whether the post exists (law L6).
-      ...reasonIf(live.has(author) && !existing.has(post.id) && !isBlocked, 'POST_DELETED'),
-      ...reasonIf(!own && !edge, 'NOT_FOLLOWED'),
-      ...reasonIf(kinds?.has('MUTE') === true, 'MUTED'),
-      ...reasonIf(isBlocked, 'BLOCKED'),
-      ...reasonIf((own || edge !== undefined) && !isIn, 'NOT_IN_GROUP', {
-        groups: edge?.groups ?? [],
-      }),
-    ]
-    if (hiding.length > 0) return { shown: false, reasons: hiding, pending }
     const reasons: Reason[] = [
-      ...reasonIf(own, 'OWN_POST'),
+      ...reasonIf(author === reader, 'OWN_POST'),
       ...(edge ? reasonIf(true, 'FOLLOWED', { since: edge.since }) : []),
-      ...reasonIf(group !== undefined, 'IN_GROUP', { groups: edge?.groups ?? [] }),
+      ...reasonIf(group !== undefined, 'IN_GROUP', { groups }),
     ]
     return { shown: true, reasons, pending }
   }

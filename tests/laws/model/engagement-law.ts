@@ -184,7 +184,7 @@ export function engagementLaw(
     }
 
     async function compareLikes(asked: readonly UserId[], viewer: UserId, window: Window) {
-      const pages = await services.liked.pages(asked, window, viewer)
+      const pages = await services.liked.pages(asked, window, services.visibilityFor(viewer))
       for (const user of asked) {
         const page = pages.get(user)
         expect({

@@ -1,4 +1,5 @@
 import type { PostRef } from '../../src/lib/ids.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import type { Services } from '../../src/services.ts'
 import type { BenchOptions } from '../options.ts'
 import { quantile } from '../statistics.ts'
@@ -56,7 +57,7 @@ async function measureAt(services: Services, post: PostRef, firstAccount: number
     like.push(await measureMs(() => engagements.add('likes', user, post)))
     page.push(
       await measureMs(() =>
-        engagementReader.pages('likes', [post], { limit: 20, backward: false }),
+        readPages(engagementReader.list('likes'), [post], { limit: 20, backward: false }),
       ),
     )
   }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
 import type { PostDoc } from '../../src/db/collections.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import type { Services } from '../../src/services.ts'
 import {
   countEntries,
@@ -29,7 +30,7 @@ export async function openFeedlineSystem(
   return {
     readTimeline: (reader) =>
       services.feed.timeline(reader, { window, strategy, projection: 'text' }),
-    readAuthorPosts: (author) => services.posts.byAuthors([author], window, true),
+    readAuthorPosts: (author) => readPages(services.posts.byAuthor(true), [author], window),
     createPost: async (author, text) => {
       const { id } = await services.posts.create(author, { text })
       worker.nudge()

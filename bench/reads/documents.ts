@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FragmentDefinitionNode, Kind, parse, print, visit } from 'graphql'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
-import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 
 const pageInfo = 'pageInfo { hasNextPage endCursor }'
@@ -32,7 +32,7 @@ export const profile = (type: 'ID' | 'String') => `query Profile($handle: ${type
  */
 export const pollOperation = {
   name: 'TimelineNews',
-  variables: (newest: string) => ({ since: encodePollCursor(startingAt(newest as PostId)) }),
+  variables: (newest: string) => ({ since: pollCursors.encode(startingAt(newest as PostId)) }),
 } as const
 
 /** An operation of schema/operations with its fragments. @throws if there is no such operation. */

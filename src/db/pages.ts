@@ -1,17 +1,18 @@
 import type { Collection, Document, Filter, ObjectId } from 'mongodb'
 import type { TimeId } from '../lib/ids.ts'
-import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
+import type { Range } from '../lib/page.ts'
 import { singleBatch } from './client.ts'
 import { lowestId, toObjectId } from './object-id.ts'
 
 /** A list per owner, newest first by `_id`, that an index `{[owner]: 1, …, _id: -1, …}` covers. */
-export interface OwnedList<Doc extends { _id: ObjectId }> {
+export interface OwnedList<Doc extends { _id: ObjectId }, Item> {
   readonly collection: Collection<Doc>
   /** The field with the owner of the list. */
   readonly owner: keyof Doc & string
   /** More conditions on an item. */
   readonly where?: Filter<Doc>
   readonly fields: readonly (keyof Doc & string)[]
+  readonly toItem: (doc: Doc) => Item
 }
 
 /** The condition on `_id` of a range. It passes over documents whose `_id` is of another type. */
@@ -27,7 +28,7 @@ export const idRange = ({
 
 /** Reads one range of one owner's list. One command on one shard. */
 async function readOne<Doc extends { _id: ObjectId }>(
-  list: OwnedList<Doc>,
+  list: OwnedList<Doc, unknown>,
   owner: string,
   range: Range,
 ): Promise<Doc[]> {
@@ -44,7 +45,7 @@ async function readOne<Doc extends { _id: ObjectId }>(
  * @param past the items after which the ranges of all owners continue, or undefined for the start.
  */
 async function readMany<Doc extends { _id: ObjectId }>(
-  list: OwnedList<Doc>,
+  list: OwnedList<Doc, unknown>,
   owners: readonly string[],
   range: Range,
   past?: ReadonlyMap<string, TimeId>,
@@ -91,44 +92,20 @@ const projectionOf = ({ fields }: { fields: readonly string[] }) =>
 /**
  * Loads the same range of many owners' lists, in the order of the range. Owners without items in it may be absent.
  * One command for any number of owners and any length of their lists.
- * @param past for each owner, the item of the range after which the read continues. Default: from the start.
+ * @param past for each of several owners, the item of the range after which the read continues. Default: from the start.
  */
-export async function rangesByOwner<Doc extends { _id: ObjectId }>(
-  list: OwnedList<Doc>,
+export async function rangesByOwner<Doc extends { _id: ObjectId }, Item>(
+  list: OwnedList<Doc, Item>,
   owners: readonly string[],
   range: Range,
   past?: ReadonlyMap<string, TimeId>,
-): Promise<Map<string, Doc[]>> {
+): Promise<Map<string, Item[]>> {
   const [only, ...more] = owners
-  if (only === undefined || more.length > 0) return readMany(list, owners, range, past)
-  const last = past?.get(only)
-  const bound = last && (range.oldestFirst ? { newerThan: last } : { olderThan: last })
-  return new Map([[only, await readOne(list, only, { ...range, ...bound })]])
-}
-
-/**
- * Loads the same page of many owners' lists. Every owner gets a page.
- * One command for any number of owners and any length of their lists. Reading `hasNextPage` or `hasPreviousPage` of the
- * far side costs one more covered command, for all pages together.
- */
-export async function pagesByOwner<Doc extends { _id: ObjectId }, Owner extends string, T>(
-  list: OwnedList<Doc>,
-  owners: readonly Owner[],
-  window: Window,
-  toItem: (doc: Doc) => T,
-): Promise<Map<Owner, Page<T>>> {
-  const found = await rangesByOwner(list, owners, rangeOf(window))
-  const probed = shareRanges((range) => rangesByOwner(list, owners, range))
-  return new Map(
-    owners.map((owner) => [
-      owner,
-      pageFrom(
-        window,
-        (found.get(owner) ?? []).map(toItem),
-        async (range) => ((await probed(range)).get(owner) ?? []).length > 0,
-      ),
-    ]),
-  )
+  const docs =
+    only === undefined || more.length > 0
+      ? await readMany(list, owners, range, past)
+      : new Map([[only, await readOne(list, only, range)]])
+  return new Map([...docs].map(([owner, own]) => [owner, own.map(list.toItem)]))
 }
 
 /** The condition that `_id` is one of these ids. */

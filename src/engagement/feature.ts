@@ -4,7 +4,7 @@ import type { PostId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Admission } from './admission.ts'
 import { Engagements } from './engagement.ts'
-import { LikedPosts } from './liked.ts'
+import { likedPosts } from './liked.ts'
 import { listLimits } from './list-limits.ts'
 import { OrphanedEngagement, orphanedKind } from './orphaned.ts'
 import { OutlierLists } from './outlier-lists.ts'
@@ -30,7 +30,7 @@ export const engagement = defineFeature({
       engagements: new Engagements({ ...core, lists, reader, userIndex, unsure }),
       engagementReader: reader,
       summaries: new EngagementSummaries(collections),
-      liked: new LikedPosts(userIndex, reader),
+      liked: likedPosts(userIndex, reader),
       orphaned: new OrphanedEngagement(collections.overflow, userIndex),
     }
   },

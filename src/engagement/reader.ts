@@ -3,8 +3,16 @@ import type { Collections, EngagementDoc, FacetDoc, PostDoc } from '../db/collec
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, isObjectId, toObjectId } from '../db/object-id.ts'
 import { conforms, entryShapes } from '../db/shapes.ts'
-import { type EngagementId, type PostId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
-import { type Page, pageFrom, type Range, rangeOf, shareRanges, type Window } from '../lib/page.ts'
+import {
+  type EngagementId,
+  type PostId,
+  type PostRef,
+  type TimeId,
+  timeOf,
+  type UserId,
+} from '../lib/ids.ts'
+import type { Range } from '../lib/page.ts'
+import { type List, shownWithUser } from '../list/pipeline.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import { among, arrayIn, storedKey } from './list-store.ts'
 
@@ -50,23 +58,16 @@ export class EngagementReader {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**
-   * A page of the list of each post, newest first, without gaps or repeats along its cursors while others write:
-   * entries never move, and places rise from the post through the levels. Two commands, one more when `window.before`
-   * is given, whatever the number of posts and the length of the lists. Reading `hasNextPage` or `hasPreviousPage` of the
-   * far side costs as many again, for all posts together. A post that does not exist has an empty page.
+   * The list of each post, newest first, without gaps or repeats along its cursors while others write: entries never
+   * move, and places rise from the post through the levels. A read is two commands, three from a newer bound, whatever
+   * the number of posts and the length of the lists. A post that does not exist has an empty list.
    */
-  async pages(
-    kind: EngagementKind,
-    posts: readonly PostRef[],
-    window: Window,
-  ): Promise<Map<PostId, Page<Engagement>>> {
-    const found = await this.range(kind, posts, rangeOf(window))
-    const probed = shareRanges((range) => this.range(kind, posts, range))
-    const any = (post: PostRef) => async (range: Range) =>
-      (await probed(range)).get(post.id)?.length !== 0
-    return new Map(
-      posts.map((post) => [post.id, pageFrom(window, found.get(post.id) ?? [], any(post))]),
-    )
+  list(kind: EngagementKind): List<PostRef, Engagement> {
+    return {
+      read: (posts, range, past) => this.range(kind, posts, { ...range, past, isFiltered: false }),
+      placeOf: ({ place }) => place,
+      ...shownWithUser('PERSON', ({ actor }: Engagement) => actor),
+    }
   }
 
   /**
@@ -124,21 +125,22 @@ export class EngagementReader {
   private async range(
     kind: EngagementKind,
     posts: readonly PostRef[],
-    given: Range,
-    isFiltered = false,
+    range: Walk,
   ): Promise<Map<PostId, Engagement[]>> {
-    const range = { ...given, isFiltered }
     const bounds = boundsOf(range)
     const [inPosts, straddling, levels] = await Promise.all([
       this.inPosts(kind, posts, range),
       bounds.above === undefined
         ? new Map<string, EngagementDoc[]>()
-        : this.inLevels(kind, posts, range, { where: { first: { $lte: bounds.above } }, only: 1 }),
-      this.inLevels(kind, posts, range, { where: firstWithin(bounds) }),
+        : this.inLevels(kind, posts, range, { where: firstIs({ $lte: bounds.above }), only: 1 }),
+      this.inLevels(kind, posts, range, {
+        where: firstIs({ $lt: bounds.below, $gt: bounds.above }),
+      }),
     ])
     const all = [...inPosts.values()].map(({ entries }) => entries)
     const read = [...all, ...straddling.values(), ...levels.values()].flat()
-    if (!isFiltered && !read.every(isReadable)) return this.range(kind, posts, given, true)
+    if (!range.isFiltered && !read.every(isReadable))
+      return this.range(kind, posts, { ...range, isFiltered: true })
     return new Map(
       posts.map((post) => {
         const here = inPosts.get(post.id)
@@ -157,7 +159,7 @@ export class EngagementReader {
       .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<{ _id: ObjectId; author: string; entries: EngagementDoc[] }>({
         author: 1,
-        entries: walked(arrayIn(kind), range),
+        entries: withPast(range, walked(arrayIn(kind), range)),
       })
       .toArray()
     return new Map(found.map((post) => [post._id.toHexString(), post]))
@@ -179,21 +181,28 @@ export class EngagementReader {
       { $unwind: '$entry' },
       { $limit: range.limit },
     ]
-    const [one, ...more] = ids
-    if (one && more.length === 0) {
-      const match = { $match: { '_id.post': one, '_id.kind': kind, ...where } }
+    const [first, ...more] = ids
+    if (first && more.length === 0 && !range.past) {
+      const match = { $match: { '_id.post': first, '_id.kind': kind, ...where } }
       const entries = await overflow.aggregate<Row>([match, ...rest], singleBatch).toArray()
-      return new Map([[one.toHexString(), entries.map(({ entry }) => entry)]])
+      return new Map([[first.toHexString(), entries.map(({ entry }) => entry)]])
     }
+    const pastOf = (post: ObjectId) => range.past?.get(post.toHexString())
     const lists = await overflow.db
       .aggregate<{ post: ObjectId; entries: Row[] }>(
         [
-          { $documents: ids.map((post) => ({ post })) },
+          {
+            $documents: ids.map((post) => {
+              const past = pastOf(post)
+              return { post, ...(past && { past: toObjectId(past) }) }
+            }),
+          },
           {
             $lookup: {
               from: overflow.collectionName,
               localField: 'post',
               foreignField: '_id.post',
+              ...(range.past && { let: { past: '$past' } }),
               pipeline: [{ $match: { '_id.kind': kind, ...where } }, ...rest],
               as: 'entries',
             },
@@ -208,8 +217,11 @@ export class EngagementReader {
   }
 }
 
-/** A range, and whether entries that are not readable are left out before it is cut. */
+/** A range of the lists of posts. */
 interface Walk extends Range {
+  /** By the id of each post, the place after which the range continues. Undefined: from its start. */
+  readonly past?: ReadonlyMap<string, TimeId> | undefined
+  /** Whether entries that are not readable are left out before the range is cut. */
   readonly isFiltered: boolean
 }
 
@@ -243,19 +255,42 @@ const mine = (posts: readonly PostRef[]) => ({
   author: { $in: [...new Set(posts.map(({ author }) => author))] },
 })
 
-const boundsOf = ({ olderThan, newerThan }: Range) => ({
-  below: olderThan === undefined ? undefined : toObjectId(olderThan),
-  above: newerThan === undefined ? undefined : toObjectId(newerThan),
-})
+/** The variable with the place after which the list of one post continues. */
+const ownPast = '$$past'
+type Bound = ObjectId | typeof ownPast | undefined
 
-/** Levels that begin within the bounds; one that begins before them may still reach into them. */
-function firstWithin({ below, above }: ReturnType<typeof boundsOf>): Document {
-  if (below === undefined && above === undefined) return {}
+/** The bounds of a range. In the direction of the walk, each post has its own bound, if the range continues. */
+function boundsOf({
+  olderThan,
+  newerThan,
+  oldestFirst,
+  past,
+}: Walk): Record<'below' | 'above', Bound> {
   return {
-    first: {
-      ...(below === undefined ? {} : { $lt: below }),
-      ...(above === undefined ? {} : { $gt: above }),
-    },
+    below: past && !oldestFirst ? ownPast : olderThan && toObjectId(olderThan),
+    above: past && oldestFirst ? ownPast : newerThan && toObjectId(newerThan),
+  }
+}
+
+/** An expression in which {@link ownPast} is the place after which the list of this post continues. */
+function withPast({ past }: Walk, expression: Document): Document {
+  if (!past) return expression
+  const posts = [...past.keys()].map((post) => toObjectId(post as PostId))
+  const places = [...past.values()].map(toObjectId)
+  const own = { $arrayElemAt: [places, { $indexOfArray: [posts, '$_id'] }] }
+  return { $let: { vars: { past: own }, in: expression } }
+}
+
+/** The condition that the first place of a level is within bounds. */
+function firstIs(bounds: Readonly<Record<string, Bound>>): Document {
+  const all = Object.entries(bounds).filter(([, bound]) => bound !== undefined)
+  const fixed = Object.fromEntries(all.filter(([, bound]) => bound !== ownPast))
+  const own = all.flatMap(([operator, bound]) =>
+    bound === ownPast ? [{ [operator]: ['$first', ownPast] }] : [],
+  )
+  return {
+    ...(Object.keys(fixed).length > 0 ? { first: fixed } : {}),
+    ...(own.length > 0 ? { $expr: { $and: own } } : {}),
   }
 }
 

@@ -5,7 +5,7 @@ import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit
 import { fromObjectId, lowestId, malformedData, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import { conforms, shapes } from '../db/shapes.ts'
-import type { EngagementId, PostRef, UserId } from '../lib/ids.ts'
+import type { EngagementId, PostRef, TimeId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { EngagementKind } from './kinds.ts'
 
@@ -79,16 +79,16 @@ export class UserEngagementIndex {
     users: readonly UserId[],
     kind: EngagementKind,
     range: Range,
-    past?: ReadonlyMap<UserId, EngagementId>,
+    past?: ReadonlyMap<string, TimeId>,
   ): Promise<Map<string, UserEngagement[]>> {
-    const list: OwnedList<EngagementByUserDoc> = {
+    const list: OwnedList<EngagementByUserDoc, UserEngagement> = {
       collection: this.entries,
       owner: 'user',
       where: { kind, post: { $gte: lowestId }, author: { $gte: '' } },
       fields: ['_id', 'user', 'kind', 'post', 'author'],
+      toItem: toUserEngagement,
     }
-    const found = await rangesByOwner(list, users, range, past)
-    return new Map([...found].map(([user, docs]) => [user, docs.map(toUserEngagement)]))
+    return rangesByOwner(list, users, range, past)
   }
 
   /**

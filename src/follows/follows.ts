@@ -3,14 +3,14 @@ import { type EdgeSource, edgeSources } from '../db/collections.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, isObjectId } from '../db/object-id.ts'
-import { pagesByOwner } from '../db/pages.ts'
+import { rangesByOwner } from '../db/pages.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { inRange } from '../jobs/ranges.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
-import type { Page, Window } from '../lib/page.ts'
+import { type List, shownWithUser } from '../list/pipeline.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { FollowChange } from './decide-follow.ts'
 import { type EdgeIndex, type Edges, type FollowEdge, type StoredEdge, toEdge } from './edges.ts'
@@ -96,21 +96,14 @@ export class Follows {
     return groups
   }
 
-  /** A page of each user's followers, newest first. One covered command. */
-  async followers(
-    users: readonly UserId[],
-    window: Window,
-  ): Promise<Map<UserId, Page<FollowEdge>>> {
-    return this.pages(this.parts.edges.followers, users, window)
+  /** The followers of each user, newest first. A read is one covered command. */
+  followers(): List<UserId, FollowEdge> {
+    return listOf(this.parts.edges.followers, ({ follower }) => follower)
   }
 
-  /** A page of each user's followees, newest first, of one group if given. One covered command. */
-  async following(
-    users: readonly UserId[],
-    window: Window,
-    group?: string,
-  ): Promise<Map<UserId, Page<FollowEdge>>> {
-    return this.pages(this.parts.edges.following, users, window, group)
+  /** The followees of each user, newest first, of one group if given. A read is one covered command. */
+  following(group?: string): List<UserId, FollowEdge> {
+    return listOf(this.parts.edges.following, ({ followee }) => followee, group)
   }
 
   /** The users among `others` that the follower follows, in the group if given. One covered command on one shard. */
@@ -259,22 +252,6 @@ export class Follows {
       .sort()
   }
 
-  private pages(index: EdgeIndex, users: readonly UserId[], window: Window, group?: string) {
-    const { collection, owner, other } = index
-    return pagesByOwner(
-      {
-        collection,
-        owner,
-        // Other edges are malformed. The index covers the condition.
-        where: edgeFilter({ source: { $in: edgeSources }, [other]: { $gte: '' } }, group),
-        fields: ['_id', owner, other, 'source'],
-      },
-      users,
-      window,
-      (doc) => toEdge(index, doc),
-    )
-  }
-
   private async among(
     { collection, owner, other, ...index }: EdgeIndex,
     user: UserId,
@@ -290,6 +267,24 @@ export class Follows {
       })
       .toArray()
     return new Set(found.map((doc) => doc[other] as UserId))
+  }
+}
+
+function listOf(
+  index: EdgeIndex,
+  otherOf: (edge: FollowEdge) => UserId,
+  group?: string,
+): List<UserId, FollowEdge> {
+  const { collection, owner, other } = index
+  // Other edges are malformed. The index covers the condition.
+  const where = edgeFilter({ source: { $in: edgeSources }, [other]: { $gte: '' } }, group)
+  const fields = ['_id', owner, other, 'source'] as const
+  const toItem = (doc: StoredEdge) => toEdge(index, doc)
+  return {
+    read: (users, range, past) =>
+      rangesByOwner({ collection, owner, where, fields, toItem }, users, range, past),
+    placeOf: ({ id }) => id,
+    ...shownWithUser('PERSON', otherOf),
   }
 }
 

@@ -1,10 +1,17 @@
 import { singleBatch } from '../db/client.ts'
-import type { UserId } from '../lib/ids.ts'
+import type { EdgeId, UserId } from '../lib/ids.ts'
+import { compareTexts, type Order, readPages } from '../list/pipeline.ts'
 import type { Edges, FollowEdge } from './edges.ts'
 import type { Follows } from './follows.ts'
 
 /** The number of the viewer's newest followees among which followees in common are found. */
 export const mutualsAmongMax = 1_000
+
+/** The order of {@link Mutuals}: the newest follow first, as in all lists of follows. */
+export const newestFollowFirst: Order<FollowEdge, EdgeId> = {
+  placeOf: ({ id }) => id,
+  compare: (one, other) => compareTexts(other, one),
+}
 
 /** The followees that a viewer has in common with other users. */
 export class Mutuals {
@@ -26,7 +33,8 @@ export class Mutuals {
     users: readonly UserId[],
   ): Promise<Map<UserId, readonly FollowEdge[]>> {
     const window = { limit: mutualsAmongMax, backward: false }
-    const own = (await this.follows.following([viewer], window)).get(viewer)?.items ?? []
+    const pages = await readPages(this.follows.following(), [viewer], window)
+    const own = pages.get(viewer)?.items ?? []
     if (own.length === 0) return new Map()
     const { collection, owner, other, membership } = this.edges.following
     const found = await collection

@@ -1,16 +1,16 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
+import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import { pagesByOwner } from '../db/pages.ts'
+import { rangesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { badInput } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
-import type { Page, Window } from '../lib/page.ts'
+import { type List, shownWithList } from '../list/pipeline.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { restrictionsIn } from '../visibility/visibility.ts'
@@ -87,22 +87,24 @@ export class Restrictions {
     return new Map([...byOwner].map(([owner, own]) => [owner, restrictionsIn(own)]))
   }
 
-  /** A page of the users that `owner` muted or blocked, newest first. One covered command on one shard. */
-  async list(owner: UserId, kind: 'MUTE' | 'BLOCK', window: Window): Promise<Page<Restriction>> {
-    const { restrictions } = this.parts.collections
-    const pages = await pagesByOwner(
-      {
-        collection: restrictions,
-        owner: 'owner',
-        // Any other is malformed.
-        where: { kind, other: { $gte: '' } },
-        fields: ['_id', 'other'],
-      },
-      [owner],
-      window,
-      (doc): Restriction => ({ id: fromObjectId(doc._id), other: doc.other as UserId }),
-    )
-    return pages.get(owner) as Page<Restriction>
+  /** The users that each owner muted or blocked, newest first. A read is one covered command. */
+  list(kind: 'MUTE' | 'BLOCK'): List<UserId, Restriction> {
+    const list = {
+      collection: this.parts.collections.restrictions,
+      owner: 'owner' as const,
+      // Any other is malformed.
+      where: { kind, other: { $gte: '' } },
+      fields: ['_id', 'other'] as const,
+      toItem: (doc: RestrictionDoc): Restriction => ({
+        id: fromObjectId(doc._id),
+        other: doc.other as UserId,
+      }),
+    }
+    return {
+      read: (owners, range, past) => rangesByOwner(list, owners, range, past),
+      placeOf: ({ id }) => id,
+      ...shownWithList,
+    }
   }
 
   /** Hides the other user's posts from `actor`'s timelines. @returns false for a repeat. */

@@ -1,5 +1,7 @@
 import { singleBatch } from '../db/client.ts'
-import type { UserId } from '../lib/ids.ts'
+import { parseUserId, type UserId } from '../lib/ids.ts'
+import { cursorCodec } from '../list/cursor.ts'
+import { compareTexts, type Order, readPages } from '../list/pipeline.ts'
 import { isShown } from '../visibility/rules.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import type { Edges } from './edges.ts'
@@ -27,6 +29,24 @@ export interface Suggestion {
   readonly commonCount: number
 }
 
+/** The order of {@link Suggestions}. A place is the suggestion as it was. */
+export const mostCommonFirst: Order<Suggestion, Suggestion> = {
+  placeOf: (suggestion) => suggestion,
+  compare: (one, other) =>
+    other.commonCount - one.commonCount || compareTexts(one.user, other.user),
+}
+
+/** The cursor of suggestions: the count and the handle. */
+export const suggestionCursors = cursorCodec<Suggestion>({
+  tag: 'Suggestion',
+  toParts: ({ user, commonCount }) => [String(commonCount), user],
+  fromParts([count = '', name = '', ...more]) {
+    const user = parseUserId(name)
+    const isValid = more.length === 0 && /^[1-9]\d{0,8}$/.test(count)
+    return user && isValid ? { user, commonCount: Number(count) } : undefined
+  },
+})
+
 /** The parts that {@link Suggestions} works with. */
 export interface SuggestionsParts {
   readonly edges: Edges
@@ -52,7 +72,8 @@ export class Suggestions {
   async load(viewer: UserId): Promise<readonly Suggestion[]> {
     const { follows, visibilityFor } = this.parts
     const window = { limit: sampleMax, backward: false }
-    const sample = (await follows.following([viewer], window)).get(viewer)?.items ?? []
+    const pages = await readPages(follows.following(), [viewer], window)
+    const sample = pages.get(viewer)?.items ?? []
     if (sample.length === 0) return []
     const followees = sample.map(({ followee }) => followee)
     const ranked = await this.rankCandidates(viewer, followees)

@@ -2,7 +2,7 @@ import { ArgsType, Field, Int } from 'type-graphql'
 import { badInput, checkAll } from '../errors.ts'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageSizeMax, type Window } from '../lib/page.ts'
-import { cursorOf, parseCursor } from './node-id.ts'
+import { type CursorCodec, timeCursors } from '../list/cursor.ts'
 
 /** The page size of a connection without `first` and `last`. */
 export const pageSizeDefault = 20
@@ -36,26 +36,18 @@ export class ConnectionArgs {
   readonly before?: string | null
 }
 
-/** A {@link Window} whose ends are cursors of another form. */
-export interface WindowOf<Cursor> {
-  readonly limit: number
-  readonly backward: boolean
-  readonly after?: Cursor
-  readonly before?: Cursor
-}
-
 /**
  * Converts Relay's four arguments to a window of a list.
  * @throws {DomainError} BAD_USER_INPUT with the names of all wrong arguments.
  * @see https://relay.dev/graphql/connections.htm
  */
-export const windowOf = (args: ConnectionArgs): Window => windowWith(args, parseCursor)
+export const windowOf = (args: ConnectionArgs): Window => windowWith(args, timeCursors.parse)
 
 /** As {@link windowOf}, for a list with other cursors. */
-export function windowWith<Cursor>(
+export function windowWith<Place>(
   { first, after, last, before }: ConnectionArgs,
-  parse: (argument: 'after' | 'before', text: string) => Cursor,
-): WindowOf<Cursor> {
+  parse: (argument: 'after' | 'before', text: string) => Place,
+): Window<Place> {
   const given = checkAll({
     first: () => checkSize('first', first),
     last: () => checkSize('last', last),
@@ -101,21 +93,35 @@ export interface ConnectionSource<Edge> {
 }
 
 /** An edge that encodes its cursor only if a client selects it, since a page has many edges. */
-class PresentedEdge {
-  constructor(private readonly place: TimeId) {}
+class PresentedEdge<Place> {
+  constructor(
+    private readonly place: Place,
+    private readonly codec: CursorCodec<Place>,
+  ) {}
 
   get cursor(): string {
-    return cursorOf(this.place)
+    return this.codec.encode(this.place)
   }
 }
 
 /** Converts a page to a Relay connection. */
-export function connectionFrom<
+export const connectionFrom = <
   T extends { readonly id: TimeId; readonly place?: TimeId | undefined },
   Extra extends object,
->(page: Page<T>, edgeOf: (item: T) => Extra): ConnectionSource<Extra & { cursor: string }> {
+>(
+  page: Page<T>,
+  edgeOf: (item: T) => Extra,
+) => connectionWith(page, edgeOf, ({ id, place }) => place ?? id, timeCursors)
+
+/** As {@link connectionFrom}, for a list with other places. */
+export function connectionWith<T, Place, Extra extends object>(
+  page: Page<T>,
+  edgeOf: (item: T) => Extra,
+  placeOf: (item: T) => Place,
+  codec: CursorCodec<Place>,
+): ConnectionSource<Extra & { cursor: string }> {
   const edges = page.items.map((item) =>
-    Object.assign(new PresentedEdge(item.place ?? item.id), edgeOf(item)),
+    Object.assign(new PresentedEdge(placeOf(item), codec), edgeOf(item)),
   )
   return {
     edges,

@@ -1,19 +1,18 @@
 import DataLoader from 'dataloader'
 import type { Stamping } from '../db/stamps.ts'
 import type { EngagementKind } from '../engagement/kinds.ts'
-import type { Engagement } from '../engagement/reader.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import type { PageFacts } from '../feed/timeline/page-facts.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import type { Suggestion } from '../follows/suggestions.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { PostRef, TimeId, UserId } from '../lib/ids.ts'
-import { emptyPage, type Page, type Window } from '../lib/page.ts'
+import type { PostRef, UserId } from '../lib/ids.ts'
+import type { Page, Window } from '../lib/page.ts'
+import { type List, nameOf, type Owner, readPages } from '../list/pipeline.ts'
 import type { Services } from '../services.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { Visibility } from '../visibility/visibility.ts'
 import { readTimelines } from './timeline-reads.ts'
-import { type HiddenAmong, loadVisiblePages, type ReadPages } from './visible-pages.ts'
 
 /** A page of one owner's list. Keys that differ only in the owner are read together. */
 export interface PageKey<Owner = UserId, More = unknown> {
@@ -65,42 +64,26 @@ const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<stri
     { maxBatchSize: batchMax, cacheKeyFn: postKey },
   )
 
-/** {@link ReadPages} of a kind of list. */
-type ReadPagesWith<Owner, T, More> = (
-  owners: readonly Owner[],
-  window: Window,
-  more: More,
-) => ReturnType<ReadPages<Owner, T>>
-
-/** A loader of pages. One read for each window, for any number of owners. A hidden owner has an empty page. */
-const pageLoader = <Owner extends UserId | PostRef, T, More>(
-  hiddenAmong: HiddenAmong,
-  read: ReadPagesWith<Owner, T, More>,
+/** A loader of pages of lists. One read for each window and list, for any number of owners. */
+const listLoader = <O extends Owner, Item, More>(
+  visibility: Visibility,
+  listOf: (more: More) => List<O, unknown, Item>,
 ) =>
-  new DataLoader<PageKey<Owner, More>, Page<T>, string>(
+  new DataLoader<PageKey<O, More>, Page<Item>, string>(
     async (keys) => {
-      const kindOf = ({ window, more }: PageKey<Owner, More>) => JSON.stringify([window, more])
-      const found = new Map<string, ReadonlyMap<string, Page<T>>>()
-      const [hidden] = await Promise.all([
-        hiddenAmong(keys.map(({ owner }) => userOf(owner))),
-        ...[...groupBy(keys, kindOf)].map(async ([kind, [first, ...rest]]) => {
-          if (!first) return
-          const owners = [first, ...rest].map(({ owner }) => owner)
-          found.set(kind, await read(owners, first.window, first.more))
+      const kindOf = ({ window, more }: PageKey<O, More>) => JSON.stringify([window, more])
+      const pages = new Map<string, ReadonlyMap<string, Page<Item>>>()
+      await Promise.all(
+        [...groupBy(keys, kindOf)].map(async ([kind, alike]) => {
+          const [{ window, more }] = alike as [PageKey<O, More>]
+          const owners = alike.map(({ owner }) => owner)
+          pages.set(kind, await readPages(listOf(more), owners, window, visibility))
         }),
-      ])
-      return keys.map((key) =>
-        hidden.has(userOf(key.owner))
-          ? emptyPage<T>()
-          : (found.get(kindOf(key))?.get(nameOf(key.owner)) as Page<T>),
       )
+      return keys.map((key) => pages.get(kindOf(key))?.get(nameOf(key.owner)) as Page<Item>)
     },
     { maxBatchSize: batchMax, cacheKeyFn: (key) => JSON.stringify(key) },
   )
-
-const nameOf = (owner: UserId | PostRef): string => (typeof owner === 'string' ? owner : owner.id)
-const userOf = (owner: UserId | PostRef): UserId =>
-  typeof owner === 'string' ? owner : owner.author
 
 /**
  * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
@@ -141,21 +124,9 @@ export function createLoaders(
       return new Map(users.map((user, at) => [user, kinds[at] ?? new Set()]))
     },
   })
-  const hiddenAmong: HiddenAmong = (users) => visibility.hiddenAmong('PERSON', users)
-  /** A loader of pages without the items of hidden persons. */
-  const personalPages = <Owner extends UserId | PostRef, T extends { readonly id: TimeId }, More>(
-    personOf: (item: T) => UserId,
-    read: ReadPagesWith<Owner, T, More>,
-  ) =>
-    pageLoader<Owner, T, More>(hiddenAmong, (owners, window, more) =>
-      viewer
-        ? loadVisiblePages(
-            { nameOf, personOf, hiddenAmong, read: (some, part) => read(some, part, more) },
-            owners,
-            window,
-          )
-        : read(owners, window, more),
-    )
+  const hiddenAmong = (users: readonly UserId[]) => visibility.hiddenAmong('PERSON', users)
+  const pagesOf = <O extends Owner, Item, More>(listOf: (more: More) => List<O, unknown, Item>) =>
+    listLoader<O, Item, More>(visibility, listOf)
   return {
     user: loader(users.byIds.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
@@ -176,21 +147,12 @@ export function createLoaders(
       const found = viewer ? await summaries.load(refs, viewer) : new Map()
       return new Map(refs.map((ref) => [postKey(ref), found.get(ref.id)?.viewerHas ?? null]))
     }),
-    engagements: personalPages<PostRef, Engagement, EngagementKind>(
-      ({ actor }) => actor,
-      (owners, window, kind) => engagementReader.pages(kind, owners, window),
-    ),
-    liked: pageLoader(hiddenAmong, (owners: readonly UserId[], window) =>
-      liked.pages(owners, window, visibility),
-    ),
-    followers: personalPages<UserId, FollowEdge, undefined>(
-      ({ follower }) => follower,
-      (owners, window) => follows.followers(owners, window),
-    ),
-    following: personalPages<UserId, FollowEdge, string | undefined>(
-      ({ followee }) => followee,
-      (owners, window, group) => follows.following(owners, window, group),
-    ),
+    engagements: pagesOf((kind: EngagementKind) => engagementReader.list(kind)),
+    liked: pagesOf(() => liked),
+    followers: pagesOf(() => follows.followers()),
+    following: pagesOf((group: string | undefined) => follows.following(group)),
+    posts: pagesOf((content: boolean) => posts.byAuthor(content)),
+    restricted: pagesOf((kind: 'MUTE' | 'BLOCK') => restrictions.list(kind)),
     mutuals: new DataLoader<UserId, readonly FollowEdge[]>(
       async (users) => {
         const [hidden, found] = await Promise.all([
@@ -203,9 +165,6 @@ export function createLoaders(
     ),
     suggestions: new DataLoader<UserId, readonly Suggestion[]>((viewers) =>
       Promise.all(viewers.map((one) => suggestions.load(one))),
-    ),
-    posts: pageLoader(hiddenAmong, (owners: readonly UserId[], window, content: boolean) =>
-      posts.byAuthors(owners, window, content),
     ),
     timeline: new DataLoader<TimelineRequest, TimelinePage, string>(
       async (requests) => (viewer ? readTimelines(feed, viewer, requests, stamping) : []),

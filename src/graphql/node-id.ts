@@ -13,7 +13,6 @@ import {
   type PostRef,
   parseTimeId,
   parseUserId,
-  type TimeId,
   type UserId,
 } from '../lib/ids.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
@@ -40,8 +39,6 @@ export const viewerNodeId = (handle: UserId): string => encodeOpaque('Viewer', h
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
-/** The cursor of a place in a list. It stays valid after the item at this place is deleted. */
-export const cursorOf = (id: TimeId): string => encodeOpaque('Cursor', id)
 
 /** The object that a global id names. Undefined if `text` is not a global id of this server. */
 export function findNodeRef(text: string): NodeRef | undefined {
@@ -99,14 +96,6 @@ export function parseUserRef(argument: string, { id, handle }: UserRef): UserId 
   const ref = parseNodeId(`${argument}.id`, id)
   if (ref.type !== 'User') throw badInput(`${argument}.id`, 'is not the id of a user')
   return ref.handle
-}
-
-/** @throws {DomainError} BAD_USER_INPUT if `text` is not a cursor. */
-export function parseCursor(argument: string, text: string): TimeId {
-  const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
-  const id = tag === 'Cursor' && parts.length === 1 ? parseTimeId(parts[0] ?? '') : undefined
-  if (id === undefined) throw badInput(argument, 'is not a cursor of this server')
-  return id
 }
 
 /**

@@ -1,19 +1,18 @@
-import { badInput } from '../errors.ts'
 import { coveredMax, type PollCursor, recentMax } from '../feed/timeline/poll-cursor.ts'
 import { type PostId, parseTimeId } from '../lib/ids.ts'
-import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
+import { cursorCodec } from '../list/cursor.ts'
 
-const tag = 'Poll'
 const isOutdated = 'outdated'
 /** The bytes of an id. */
 const idBytes = 12
-/** A cursor with {@link recentMax} ids has 2,350 characters. */
-const charactersMax = 2_500
 
-/** Encodes what a poller holds as text for clients. 190 characters, and 22 for each recent post. */
-export const encodePollCursor = (cursor: PollCursor): string =>
-  encodeOpaque(
-    tag,
+/** What a poller holds, as text for clients. 190 characters, and 22 for each recent post. */
+export const pollCursors = cursorCodec<PollCursor>({
+  tag: 'Poll',
+  noun: 'pollCursor',
+  // A cursor with as many ids as it lists at most has 2,350 characters.
+  charactersMax: 2_500,
+  toParts: (cursor) => [
     cursor.floor,
     cursor.watermark,
     String(cursor.settled),
@@ -21,13 +20,13 @@ export const encodePollCursor = (cursor: PollCursor): string =>
     cursor.next ?? '',
     cursor.outdated ? isOutdated : '',
     Buffer.from(cursor.recent.join(''), 'hex').toString('base64url'),
-  )
+  ],
+  fromParts: (parts) => (parts.length === 7 ? cursorIn(parts as unknown as Parts) : undefined),
+})
 
-/** @returns undefined if `text` is not a poll cursor. */
-export function decodePollCursor(text: string): PollCursor | undefined {
-  const { tag: found, parts } = decodeOpaque(text, charactersMax) ?? { tag: '', parts: [] }
-  if (found !== tag || parts.length !== 7) return undefined
-  const [floor, watermark, counted, digest, next, outdated, listed] = parts as Parts
+function cursorIn([floor, watermark, counted, digest, next, outdated, listed]: Parts):
+  | PollCursor
+  | undefined {
   const cursor = {
     floor: parseTimeId<PostId>(floor),
     watermark: parseTimeId<PostId>(watermark),
@@ -53,13 +52,6 @@ export function decodePollCursor(text: string): PollCursor | undefined {
     outdated: outdated === isOutdated,
     recent: idsIn(bytes),
   } as PollCursor
-}
-
-/** @throws {DomainError} BAD_USER_INPUT if `text` is not a poll cursor. */
-export function parsePollCursor(argument: string, text: string): PollCursor {
-  const cursor = decodePollCursor(text)
-  if (cursor === undefined) throw badInput(argument, 'is not a pollCursor of this server')
-  return cursor
 }
 
 type Parts = [string, string, string, string, string, string, string]

@@ -3,7 +3,8 @@ import type { FeedService } from '../feed/timeline/feed-service.ts'
 import type { Projection, TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
-import { narrowPage, type Window } from '../lib/page.ts'
+import type { Window } from '../lib/page.ts'
+import { narrowPage } from '../list/pipeline.ts'
 
 /** From the smallest part of a post to the whole post. */
 const projections: readonly Projection[] = ['ref', 'text', 'content']

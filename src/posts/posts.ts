@@ -3,14 +3,15 @@ import type { Collections, PostDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
-import { idIn, idRange, pagesByOwner } from '../db/pages.ts'
+import { idIn, idRange, rangesByOwner } from '../db/pages.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import type { Page, Range, Window } from '../lib/page.ts'
+import type { Range } from '../lib/page.ts'
+import { type List, shownWithList } from '../list/pipeline.ts'
 import type { SplitRemoval } from '../users/deletion.ts'
 import type { UserStats } from '../users/stats.ts'
 import {
@@ -127,21 +128,21 @@ export class Posts {
   }
 
   /**
-   * A page of each author's posts, newest first. One command.
+   * The posts of each author, newest first. A read is one command.
    * @param content false reads only ids, from the index.
    */
-  async byAuthors(
-    authors: readonly UserId[],
-    window: Window,
-    content: boolean,
-  ): Promise<Map<UserId, Page<Post | PostRef>>> {
-    const fields: (keyof PostDoc)[] = ['_id', 'author', ...(content ? contentFields : [])]
-    return pagesByOwner(
-      { collection: this.parts.collections.posts, owner: 'author', fields },
-      authors,
-      window,
-      (doc) => (content ? toPost(doc) : undefined) ?? toRef(doc),
-    )
+  byAuthor(content: boolean): List<UserId, Post | PostRef> {
+    const list = {
+      collection: this.parts.collections.posts,
+      owner: 'author' as const,
+      fields: ['_id', 'author', ...(content ? contentFields : [])] as (keyof PostDoc)[],
+      toItem: (doc: PostDoc) => (content ? toPost(doc) : undefined) ?? toRef(doc),
+    }
+    return {
+      read: (authors, range, past) => rangesByOwner(list, authors, range, past),
+      placeOf: ({ id }) => id,
+      ...shownWithList,
+    }
   }
 
   /**

@@ -9,6 +9,7 @@ import {
 } from '../../src/engagement/kinds.ts'
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import { pageOf } from '../laws/model/model.ts'
 import {
   actsOf,
@@ -191,9 +192,8 @@ export function describeOutlierList(kind: EngagementKind, limits: Limits): void 
         for (const backward of [false, true]) {
           for (let limit = 0; limit <= full; limit++) {
             const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-            const page = (await harness.services.engagementReader.pages(kind, [post], window)).get(
-              post.id,
-            )
+            const list = harness.services.engagementReader.list(kind)
+            const page = (await readPages(list, [post], window)).get(post.id)
             expect({
               ids: page?.items.map(({ place }) => place),
               next: await page?.hasNextPage(),

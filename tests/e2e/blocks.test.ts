@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { engagementKinds, kinds } from '../../src/engagement/kinds.ts'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
-import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import { type EngagementId, IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import {
@@ -57,7 +57,8 @@ function queryPaths(user: UserId, actor: UserId): SchemaPath[] {
     if (field === 'Query.user') return `(handle: "${user}")`
     if (field === 'Query.node' || field === 'Query.post')
       return `(id: "${world.idOf(type, user, actor)}")`
-    if (field === 'Query.timelineNews') return `(since: "${encodePollCursor(startingAt(oldest))}")`
+    if (field === 'Query.timelineNews')
+      return `(since: "${pollCursors.encode(startingAt(oldest))}")`
     if (field === 'Query.nodes') return `(ids: ["${world.idOf(type, user, actor)}"])`
     return ''
   }

@@ -2,6 +2,7 @@ import { Kind, print } from 'graphql'
 import { beforeAll, expect, test } from 'vitest'
 import { engagementNodeId, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import {
   damage,
   fieldOf,
@@ -64,7 +65,7 @@ beforeAll(async () => {
   await services.restrictions.mute(ann, dan)
   await services.restrictions.block(ann, cem)
   await app.rest()
-  const comments = await services.engagementReader.pages('comments', [post], {
+  const comments = await readPages(services.engagementReader.list('comments'), [post], {
     limit: 9,
     backward: false,
   })

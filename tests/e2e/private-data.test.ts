@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { userNodeId } from '../../src/graphql/node-id.ts'
-import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { schemaPaths } from '../support/schema-paths.ts'
@@ -126,7 +126,7 @@ describe('private data', () => {
     }
     const argumentsOf = (field: string, type: string) => {
       if (field === 'Query.timelineNews')
-        return `(since: "${encodePollCursor(startingAt(oldest))}")`
+        return `(since: "${pollCursors.encode(startingAt(oldest))}")`
       if (field === 'Query.post') return undefined
       return given[field] && type !== 'User' ? undefined : (given[field] ?? '')
     }

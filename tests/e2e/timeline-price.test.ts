@@ -6,7 +6,7 @@ import {
   isMaterialised,
 } from '../../src/feed/strategies/list.ts'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
-import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
@@ -33,7 +33,7 @@ const requests = {
 }
 const fields = Object.keys(requests) as (keyof typeof requests)[]
 const groups = [undefined, 'close']
-const since = encodePollCursor(startingAt(mint.next<PostId>()))
+const since = pollCursors.encode(startingAt(mint.next<PostId>()))
 
 beforeAll(async () => {
   const { collections, edges, registrations } = app.services

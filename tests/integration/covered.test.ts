@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import { storeEdges } from '../support/edges.ts'
 import { type Examined, examinedFor } from '../support/examined.ts'
 import { noteFact } from '../support/facts.ts'
@@ -62,10 +63,11 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     const owners = [ann, ben].slice(0, count)
     const { follows } = harness.services
     const lists: Record<string, () => Promise<unknown>> = {
-      followers: () => follows.followers(owners, first),
-      following: () => follows.following(owners, first),
-      'following backwards': () => follows.following(owners, { limit, backward: true }),
-      'following in a group': () => follows.following(owners, first, 'close'),
+      followers: () => readPages(follows.followers(), owners, first),
+      following: () => readPages(follows.following(), owners, first),
+      'following backwards': () =>
+        readPages(follows.following(), owners, { limit, backward: true }),
+      'following in a group': () => readPages(follows.following('close'), owners, first),
     }
     for (const [name, list] of Object.entries(lists)) {
       const { keys, docs } = await examinedBy(`${name} of ${count}`, list)
@@ -81,7 +83,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       const { posts } = harness.services
       const size = { limit: 5, backward: false }
       const { keys, docs } = await examinedBy(`posts of ${count}`, () =>
-        posts.byAuthors(crowd.slice(0, count), size, false),
+        readPages(posts.byAuthor(false), crowd.slice(0, count), size),
       )
       expect(docs).toBe(0)
       expect(keys).toBeGreaterThanOrEqual(count * 6)
@@ -122,7 +124,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
 
   test('the list of mutes comes from the index', async () => {
     const { keys, docs } = await examinedBy('mutes', () =>
-      harness.services.restrictions.list(ann, 'MUTE', first),
+      readPages(harness.services.restrictions.list('MUTE'), [ann], first),
     )
     expect(docs).toBe(0)
     expect(keys).toBeGreaterThan(limit)

@@ -1,10 +1,12 @@
 import { BSON, type CommandSucceededEvent } from 'mongodb'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import { UserEngagementIndex } from '../../src/engagement/user-index.ts'
 import { readConfig } from '../../src/environment.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import { type EngagementId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import { labelsOf, shardProblemOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
@@ -83,17 +85,16 @@ test('every write of a like waits for a majority, below and above the threshold'
 
 describe('the cost at 2,000 likes and at five times as many', () => {
   const window = { limit: 20, backward: false }
+  const listOf = (kind: EngagementKind) => harness.services.engagementReader.list(kind)
   const calls: Record<string, (post: PostRef) => Promise<unknown>> = {
     like: (post) => harness.services.engagements.add('likes', viewer, post),
     'like again': (post) => harness.services.engagements.add('likes', viewer, post),
     'whether the viewer likes it': (post) =>
       harness.services.engagementReader.entries(['likes', 'shares'], [post], [viewer]),
     unlike: (post) => harness.services.engagements.remove('likes', viewer, post),
-    'a page of likes': (post) => harness.services.engagementReader.pages('likes', [post], window),
-    'the oldest likes': (post) =>
-      harness.services.engagementReader.pages('likes', [post], { limit: 20, backward: true }),
-    'a page of comments': (post) =>
-      harness.services.engagementReader.pages('comments', [post], window),
+    'a page of likes': (post) => readPages(listOf('likes'), [post], window),
+    'the oldest likes': (post) => readPages(listOf('likes'), [post], { limit: 20, backward: true }),
+    'a page of comments': (post) => readPages(listOf('comments'), [post], window),
     comment: (post) =>
       harness.services.engagements.add('comments', viewer, post, { text: 'me too' }),
     share: (post) => harness.services.engagements.add('shares', viewer, post),
@@ -117,7 +118,7 @@ describe('the cost at 2,000 likes and at five times as many', () => {
     )
     const after = like[0]?.place
     const { commands } = await costOf(() =>
-      harness.services.engagementReader.pages('likes', [viral], { ...window, after }),
+      readPages(listOf('likes'), [viral], { ...window, after }),
     )
     for (const { command, collection } of commands) {
       if (collection !== 'overflow') continue

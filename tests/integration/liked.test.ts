@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -32,7 +33,7 @@ async function scene(count = 3) {
 const seenBy = (viewer: UserId | undefined) => harness.services.visibilityFor(viewer)
 
 async function liked(user: UserId, viewer?: UserId, window = all) {
-  const page = (await harness.services.liked.pages([user], window, seenBy(viewer))).get(user)
+  const page = (await readPages(harness.services.liked, [user], window, seenBy(viewer))).get(user)
   return page?.items.map(({ post }) => post.id)
 }
 
@@ -106,7 +107,8 @@ test('one call returns the liked posts of several users separately', async () =>
   const [one, two, three] = posts
   for (const post of posts) await like(ben, post)
   for (const post of [three, one]) await like(carl, post)
-  const pages = await harness.services.liked.pages(
+  const pages = await readPages(
+    harness.services.liked,
     [ann, ben, carl],
     { ...all, limit: 2 },
     seenBy(ann),
@@ -125,9 +127,9 @@ test('a page of liked posts skips likes that a crash left only in the log', asyn
   for (const post of posts.slice(1)) await unlike(ben, post)
   await engagements_by_user.deleteMany({ user: ben })
   await engagements_by_user.insertMany(logged)
-  const page = (await harness.services.liked.pages([ben], { ...all, limit: 1 }, seenBy(ben))).get(
-    ben,
-  )
+  const page = (
+    await readPages(harness.services.liked, [ben], { ...all, limit: 1 }, seenBy(ben))
+  ).get(ben)
   expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
   expect(await page?.hasNextPage()).toBe(false)
   // After a second like, the old entry is not mistaken for the new like.

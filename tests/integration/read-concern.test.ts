@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -29,7 +30,7 @@ test('every read outside a transaction uses read concern majority', async () => 
     for (const strategy of ['FANOUT_ON_READ', 'CACHE', 'INBOX', 'HYBRID'] as const) {
       await services.feed.timeline(ann, { window, strategy, projection: 'ref' })
     }
-    await services.follows.followers([ben], window)
+    await readPages(services.follows.followers(), [ben], window)
     await services.users.byIds([ann])
     await services.restrictions.block(ann, ben)
     await services.users.delete(ben)

@@ -5,11 +5,12 @@ import { beforeAll, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { feedStrategyNames, isMaterialised } from '../../src/feed/strategies/list.ts'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
-import { cursorOf, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
-import { encodePollCursor } from '../../src/graphql/poll-cursor.ts'
+import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
+import { timeCursors } from '../../src/list/cursor.ts'
 import { type AnsweredError, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { storeEdges } from '../support/edges.ts'
@@ -93,7 +94,7 @@ beforeAll(async () => {
   const handles = [reader, ...people]
   const refs = [...popular, ...posts.slice(0, 40)]
   const ids = [...refs.map(postNodeId), ...handles.map(userNodeId)]
-  const cursors = posts.map(({ id }) => cursorOf(id))
+  const cursors = posts.map(({ id }) => timeCursors.encode(id))
   const sizes = [0, 1, 2, 3, 5, 10, 20, 50, 100]
   values = {
     first: sizes,
@@ -107,7 +108,7 @@ beforeAll(async () => {
     group: ['close', 'work', 'none'],
     strategy: maintained,
     code: ['CONFLICT'],
-    since: posts.map(({ id }) => encodePollCursor(startingAt(id))),
+    since: posts.map(({ id }) => pollCursors.encode(startingAt(id))),
   }
 })
 

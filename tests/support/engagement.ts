@@ -12,6 +12,7 @@ import {
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import type { Services } from '../../src/services.ts'
 
 /** The most entries of a list in its post and in an overflow document. */
@@ -63,7 +64,7 @@ export async function walked(
   const found: Engagement[] = []
   for (let cursor: EngagementId | undefined; ; await between?.()) {
     const window = { limit, backward, [backward ? 'before' : 'after']: cursor }
-    const page = (await engagementReader.pages(kind, [post], window)).get(post.id)
+    const page = (await readPages(engagementReader.list(kind), [post], window)).get(post.id)
     const items = page?.items ?? []
     if (backward) found.unshift(...items)
     else found.push(...items)

@@ -4,6 +4,7 @@ import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import { type KindKeyedBy, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import { readPages } from '../../src/list/pipeline.ts'
 import type { TestApp } from './app.ts'
 import { handle, openAccounts } from './services.ts'
 
@@ -93,8 +94,9 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     app.services.users.update(viewer, { name: 'Later', bio: 'Written later' })
 
   const published = async (author: UserId) => app.services.posts.create(author, { text: 'Theirs' })
+  const newestOne = { limit: 1, backward: false }
   const newest = async (author: UserId) => {
-    const pages = await app.services.posts.byAuthors([author], { limit: 1, backward: false }, false)
+    const pages = await readPages(app.services.posts.byAuthor(false), [author], newestOne)
     return pages.get(author)?.items[0] as PostRef
   }
   const toPost = async ({ other }: Pair) => ({ postId: postNodeId(await published(other)) })
@@ -122,10 +124,11 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
       otherwise: (pair) => ({ ...noPost(pair), text: 'Otherwise' }),
       undo: async ({ viewer, other }) => {
         const post = await newest(other)
-        const pages = await app.services.engagementReader.pages('comments', [post], {
-          limit: 1,
-          backward: false,
-        })
+        const pages = await readPages(
+          app.services.engagementReader.list('comments'),
+          [post],
+          newestOne,
+        )
         const comment = pages.get(post.id)?.items[0]
         const ref = comment && ({ kind: 'comments', post, id: comment.id } as const)
         if (ref) await app.services.engagements.removeById(ref, viewer)

@@ -11,11 +11,7 @@ import {
   settle,
   startingAt,
 } from '../../src/feed/timeline/poll-cursor.ts'
-import {
-  decodePollCursor,
-  encodePollCursor,
-  parsePollCursor,
-} from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import { neighbour, type PostId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
 
@@ -143,7 +139,7 @@ describe('the text of a cursor', () => {
     ['the longest cursor', { ...whole(ids(1, recentMax), id(0)), next: id(1) }],
     ['an outdated cursor', { ...startingAt(id(3)), outdated: true }],
   ])('encodes and decodes: %s', (_, cursor) => {
-    expect(decodePollCursor(encodePollCursor(cursor))).toEqual({ next: undefined, ...cursor })
+    expect(pollCursors.decode(pollCursors.encode(cursor))).toEqual({ next: undefined, ...cursor })
   })
 
   const parts = [id(3), id(4), '0', '0'.repeat(16), '', '', ''] as const
@@ -164,8 +160,8 @@ describe('the text of a cursor', () => {
     ['too many ids', forged(6, Buffer.alloc(12 * (recentMax + 1)).toString('base64url'))],
     ['a part of an id', forged(6, Buffer.alloc(13).toString('base64url'))],
   ])('refuses %s', (_, text) => {
-    expect(decodePollCursor(text)).toBeUndefined()
-    expect(() => parsePollCursor('since', text)).toThrow('since')
+    expect(pollCursors.decode(text)).toBeUndefined()
+    expect(() => pollCursors.parse('since', text)).toThrow('since')
   })
 
   test('a forged cursor with the extreme ids is compared, not an error', () => {

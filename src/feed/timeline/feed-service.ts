@@ -1,14 +1,12 @@
 import { isMalformedData } from '../../db/errors.ts'
 import type { Stamping } from '../../db/stamps.ts'
-import { accountsOf } from '../../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
-import { fillPage, pageFrom, type Range, rangeOf } from '../../lib/page.ts'
+import type { UserId } from '../../lib/ids.ts'
+import type { Range } from '../../lib/page.ts'
+import { pageFrom, rangeOf, readRange } from '../../list/pipeline.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
-import type { Posts } from '../../posts/posts.ts'
-import { isShown } from '../../visibility/rules.ts'
 import {
   isBackfilled,
   isSameRegistration,
@@ -16,31 +14,24 @@ import {
   type Registry,
 } from '../registry/registry.ts'
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
-import type { Entry } from '../strategies/strategy.ts'
-import { CandidateReader, type FeedStrategies } from './candidates.ts'
 import type {
   StampedSlice,
-  TimelineItem,
   TimelinePage,
   TimelineQuery,
   TimelineRequest,
   TimelineSlice,
 } from './page.ts'
-import type { PageFacts, PageFactsReader } from './page-facts.ts'
 import type { Pending } from './pending.ts'
-import { containText, keepExistingPosts } from './presentation.ts'
+import { TimelineList, type TimelineParts } from './timeline-list.ts'
 import type { Watermarks } from './watermark.ts'
 
 /** The parts that {@link FeedService} works with. */
-export interface FeedServiceParts {
-  readonly strategies: FeedStrategies
+export interface FeedServiceParts extends TimelineParts {
   /** The strategy of requests that name none. */
   readonly standard: FeedStrategyName
   readonly registry: Registry
   readonly pending: Pending
   readonly watermarks: Watermarks
-  readonly pageFacts: PageFactsReader
-  readonly posts: Pick<Posts, 'authorsOf'>
 }
 
 /** How long no further warning is logged, in milliseconds. */
@@ -52,9 +43,7 @@ const isNotFound = (error: unknown) => error instanceof DomainError && error.cod
 const triesMax = 3
 
 /**
- * Serves timelines. A page repeats four steps until it is full: candidates of the strategy,
- * facts of the graph and the posts, visibility, presentation.
- * So an unfollow, mute, block or deletion takes effect on the next page with every strategy.
+ * Serves timelines. A page passes the four steps of {@link TimelineList} until it is full, so an unfollow, mute, block or deletion takes effect on the next page with every strategy.
  * @see law L1
  */
 export class FeedService {
@@ -143,63 +132,60 @@ export class FeedService {
   /**
    * Reads a slice of a timeline, and the stamp of what decides it. Only strategies that store the posts of all authors
    * have one: the others show a post at its commit, before any version can tell.
+   *
+   * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, it
+   * reads again under these. After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends
+   * on no registration.
    * Cost: the strategy's commands and one for facts, and the same again for each refill. With `stamping`, one for the
    * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
    */
   async readSlice(
     name: FeedStrategyName,
-    query: TimelineQuery,
+    request: TimelineQuery,
     stamping?: Stamping,
   ): Promise<StampedSlice> {
-    const stamp = storesAllPosts(name) ? await stamping?.begin(query.reader) : undefined
-    const slice = await this.readRegistered(name, { ...query, stamp })
-    return { ...slice, stamp: stamp?.finish() }
-  }
-
-  /**
-   * Reads a slice under the registrations that this process saw last. If the facts of the slice show other
-   * registrations, it reads again under these.
-   * After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends on no registration.
-   */
-  private async readRegistered(
-    name: FeedStrategyName,
-    query: TimelineQuery,
-  ): Promise<TimelineSlice> {
     const { registry } = this.parts
+    const stamp = storesAllPosts(name) ? await stamping?.begin(request.reader) : undefined
+    const query = { ...request, stamp }
     let registered = await registry.lastSeen()
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered =
         tries <= triesMax && registration !== undefined && isBackfilled(registration, query.reader)
-      if (!isCovered) query.stamp?.spoil()
-      const slice = isCovered
-        ? await this.fillStored(name, registration, query)
-        : await this.fillSlice('FANOUT_ON_READ', registration, query)
+      if (!isCovered) stamp?.spoil()
+      const slice = await this.fill(isCovered ? name : 'FANOUT_ON_READ', registration, query)
       const seen = slice.facts.map((facts) => facts.registered)
       // A page without candidates has read no facts.
       if (isCovered && seen.length === 0) seen.push(await registry.read())
       if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
-        return slice
+        return { ...slice, stamp: stamp?.finish() }
       registered = await registry.lastSeen()
     }
   }
 
-  /** Reads a slice from stored timelines, or from FANOUT_ON_READ if a document of the timeline is malformed. */
-  private async fillStored(
+  /** Fills a slice. If a document of a stored timeline is malformed, FANOUT_ON_READ does it. */
+  private async fill(
     name: FeedStrategyName,
-    registration: Registration,
+    registration: Registration | undefined,
     query: TimelineQuery,
   ): Promise<TimelineSlice> {
+    const { reader, range, stamp } = query
+    const list = new TimelineList(this.parts, query, name, registration)
     try {
-      return await this.fillSlice(name, registration, query)
+      const items = (await readRange(list, [reader], range)).get(reader) ?? []
+      // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out on
+      // read continues the page below them, and the delivery of a post that it lacks is pending.
+      if (!list.isStored) stamp?.spoil()
+      return { items, servedBy: list.servedBy, isStored: list.isStored, facts: list.facts }
     } catch (error) {
       const isUnexpected = error instanceof TypeError
-      if (!isMalformedData(error) && !isUnexpected && !isNotFound(error)) throw error
+      const isExpected = isMalformedData(error) || isNotFound(error)
+      if (name === 'FANOUT_ON_READ' || !(isUnexpected || isExpected)) throw error
       if (isUnexpected) this.warn(error)
     }
     timelineFallbacks.inc()
-    query.stamp?.spoil()
-    return this.fillSlice('FANOUT_ON_READ', registration, query)
+    stamp?.spoil()
+    return this.fill('FANOUT_ON_READ', registration, query)
   }
 
   /** A malformed document does this, or a defect of Feedline. */
@@ -207,51 +193,5 @@ export class FeedService {
     if (performance.now() - this.warnedMs < quietMs) return
     this.warnedMs = performance.now()
     this.log?.warn({ err: error }, 'a stored timeline could not be read')
-  }
-
-  private async fillSlice(
-    strategy: FeedStrategyName,
-    registration: Registration | undefined,
-    query: TimelineQuery,
-  ): Promise<TimelineSlice> {
-    const candidates = new CandidateReader(this.parts.strategies, {
-      ...query,
-      strategy,
-      registration,
-    })
-    const { excludedAuthors } = candidates
-    const facts: PageFacts[] = []
-    const items = await fillPage<Entry, TimelineItem>(
-      query.range.limit,
-      (last, limit) => candidates.readNext(last, limit),
-      async (proposed) => {
-        const entries = proposed.filter(({ author }) => !author || !excludedAuthors.has(author))
-        if (entries.length === 0) return []
-        // A page that hides many entries would have the versions of many authors.
-        if (facts.length > 1) query.stamp?.spoil()
-        const refs = await this.loadRefs(entries)
-        await query.stamp?.coverAccounts(accountsOf(refs.map(({ author }) => author)))
-        const content = query.projection !== 'ref' && !containText(entries, query.projection)
-        const pageFacts = await this.parts.pageFacts.load(refs, { ...query, content })
-        facts.push(pageFacts)
-        for (const user of pageFacts.authors)
-          if (!isShown('AUTHOR', query.reader, { user }, pageFacts)) excludedAuthors.add(user)
-        return keepExistingPosts(entries, pageFacts, query.projection).filter(
-          ({ author }) => !excludedAuthors.has(author),
-        )
-      },
-    )
-    // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out on
-    // read continues the page below them, and the delivery of a post that it lacks is pending.
-    if (!candidates.isStored) query.stamp?.spoil()
-    return { items, servedBy: candidates.servedBy, isStored: candidates.isStored, facts }
-  }
-
-  /** The posts of entries. One command if an entry does not hold its author. */
-  private async loadRefs(entries: readonly Entry[]): Promise<PostRef[]> {
-    const unknown = entries.filter(({ author }) => author === undefined).map(({ id }) => id)
-    const authors =
-      unknown.length > 0 ? await this.parts.posts.authorsOf(unknown) : new Map<PostId, UserId>()
-    return entries.flatMap(({ id, author = authors.get(id) }) => (author ? [{ id, author }] : []))
   }
 }

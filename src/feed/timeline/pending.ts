@@ -161,7 +161,12 @@ export class Pending {
             $lookup: { ...among(collection, other, { [owner]: reader, ...inGroup }), as: 'edges' },
           },
           { $set: { authors: { $setUnion: [`$edges.${other}`, own] } } },
-          { $lookup: { ...among(restrictions, 'other', { owner: reader }), as: 'restrictions' } },
+          {
+            $lookup: {
+              ...among(restrictions, 'other', { owner: reader }, 'kind'),
+              as: 'restrictions',
+            },
+          },
           { $lookup: { ...among(user_stats, '_id', {}), as: 'live' } },
           {
             $project: {
@@ -224,13 +229,18 @@ const waiting = ({ collectionName: from }: Source, found: readonly Document[]) =
   pipeline: [...found, { $limit: waitingMax + 1 }],
 })
 
-/** The lookup of the `authors` that are in `field` of a matching document. */
-const among = ({ collectionName: from }: Source, field: string, match: Document) => ({
+/** The lookup of the `authors` that are in `field` of a matching document, with further fields. */
+const among = (
+  { collectionName: from }: Source,
+  field: string,
+  match: Document,
+  ...more: readonly string[]
+) => ({
   from,
   localField: 'authors',
   foreignField: field,
   pipeline: [
     { $match: match },
-    { $project: field === '_id' ? { _id: 1 } : { _id: 0, [field]: 1 } },
+    { $project: { _id: 0, ...Object.fromEntries([field, ...more].map((name) => [name, 1])) } },
   ],
 })

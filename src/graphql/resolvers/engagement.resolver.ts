@@ -9,6 +9,7 @@ import {
 } from '../../engagement/kinds.ts'
 import type { Engagement } from '../../engagement/reader.ts'
 import type { PostRef } from '../../lib/ids.ts'
+import { timeCursors } from '../../list/cursor.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { schemaNames } from '../engagement-names.ts'
@@ -21,7 +22,7 @@ import {
   removeInputOf,
 } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { cursorOf, engagementNodeId, parseEntryNodeId, parsePostNodeId } from '../node-id.ts'
+import { engagementNodeId, parseEntryNodeId, parsePostNodeId } from '../node-id.ts'
 import { addPayloadOf, removePayloadOf } from '../payloads.ts'
 import { presentEngagements, presentPostRefs } from '../present.ts'
 import { type Selection, selectionOf } from '../selection.ts'
@@ -86,7 +87,7 @@ function addResolverOf(kind: EngagementKind) {
         presentEngagement(ctx, entry, selection.of(names.edge, 'node')),
         presentPost(ctx, ref, selection.of('post')),
       ])
-      const edge = entry && { cursor: cursorOf(entry.place), node: edgeNode }
+      const edge = entry && { cursor: timeCursors.encode(entry.place), node: edgeNode }
       return { ...result, post, [names.entry]: node, [names.edge]: edge }
     }
   }

@@ -1,16 +1,20 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, Ctx, FieldResolver, Info, Resolver, Root } from 'type-graphql'
-import { badInput } from '../../errors.ts'
-import type { FollowEdge } from '../../follows/edges.ts'
-import { type Suggestion, suggestionsMax } from '../../follows/suggestions.ts'
-import { type EdgeId, parseUserId } from '../../lib/ids.ts'
-import { decodeOpaque, encodeOpaque } from '../../lib/opaque.ts'
-import { ConnectionArgs, windowWith } from '../connection.ts'
+import { newestFollowFirst } from '../../follows/mutuals.ts'
+import { mostCommonFirst, suggestionCursors, suggestionsMax } from '../../follows/suggestions.ts'
+import type { EdgeId } from '../../lib/ids.ts'
+import type { Window } from '../../lib/page.ts'
+import { cutPage } from '../../list/pipeline.ts'
+import {
+  ConnectionArgs,
+  connectionFrom,
+  connectionWith,
+  windowOf,
+  windowWith,
+} from '../connection.ts'
 import type { Context } from '../context.ts'
-import { cursorOf, parseCursor } from '../node-id.ts'
 import { presentUsers } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
-import { compareTexts, pageOfSorted } from '../sorted-list.ts'
 import {
   MutualConnection,
   mutualsBounds,
@@ -32,17 +36,16 @@ export class MutualsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const window = windowWith(args, (...cursor) => parseCursor(...cursor) as EdgeId)
+    const window = windowOf(args) as Window<EdgeId>
     const follows = await ctx.loaders.mutuals.load(handle)
-    const { edges, pageInfo } = pageOfSorted(newestFirst(follows), window)
+    const page = cutPage(follows, newestFollowFirst, window)
     const users = await presentUsers(
       ctx,
-      edges.map(({ item }) => item.followee),
+      page.items.map(({ followee }) => followee),
       selectionOf(info).of('edges', 'node'),
     )
     return {
-      edges: edges.map(({ cursor, item }) => ({ cursor, node: users.get(item.followee) ?? null })),
-      pageInfo,
+      ...connectionFrom(page, ({ followee }) => ({ node: users.get(followee) ?? null })),
       totalCount: follows.length,
     }
   }
@@ -59,51 +62,19 @@ export class SuggestionsResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const window = windowWith(args, parseSuggestionCursor)
+    const window = windowWith(args, suggestionCursors.parse)
     const suggestions = await ctx.loaders.suggestions.load(ctx.requireViewer())
-    const { edges, pageInfo } = pageOfSorted(mostCommonFirst(suggestions), window)
+    const page = cutPage(suggestions, mostCommonFirst, window)
     const users = await presentUsers(
       ctx,
-      edges.map(({ item }) => item.user),
+      page.items.map(({ user }) => user),
       selectionOf(info).of('edges', 'node'),
     )
-    return {
-      edges: edges.map(({ cursor, item: { user, commonCount } }) => ({
-        cursor,
-        node: users.get(user) ?? null,
-        commonCount,
-      })),
-      pageInfo,
-    }
+    return connectionWith(
+      page,
+      ({ user, commonCount }) => ({ node: users.get(user) ?? null, commonCount }),
+      mostCommonFirst.placeOf,
+      suggestionCursors,
+    )
   }
-}
-
-/** Follows in their order, with the cursors of all lists of follows. */
-const newestFirst = (items: readonly FollowEdge[]) => ({
-  items,
-  placeOf: ({ id }: FollowEdge) => id,
-  compare: (one: EdgeId, other: EdgeId) => compareTexts(other, one),
-  cursorOf,
-})
-
-/** Suggestions in their order. A cursor holds the count and the handle, so it is valid after the suggestion is gone. */
-const mostCommonFirst = (items: readonly Suggestion[]) => ({
-  items,
-  placeOf: (suggestion: Suggestion) => suggestion,
-  compare: (one: Suggestion, other: Suggestion) =>
-    other.commonCount - one.commonCount || compareTexts(one.user, other.user),
-  cursorOf: ({ user, commonCount }: Suggestion) =>
-    encodeOpaque(suggestionTag, String(commonCount), user),
-})
-
-const suggestionTag = 'Suggestion'
-
-function parseSuggestionCursor(argument: string, text: string): Suggestion {
-  const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
-  const [count = '', name = ''] = parts
-  const user = parseUserId(name)
-  if (tag !== suggestionTag || parts.length !== 2 || !user || !/^[1-9]\d{0,8}$/.test(count)) {
-    throw badInput(argument, 'is not a cursor of this server')
-  }
-  return { user, commonCount: Number(count) }
 }

@@ -1,9 +1,10 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import { timeCursors } from '../../list/cursor.ts'
 import type { Context } from '../context.ts'
 import { CreatePostInput, DeletePostInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { cursorOf, parsePostNodeId } from '../node-id.ts'
+import { parsePostNodeId } from '../node-id.ts'
 import { CreatePostPayload, DeletePostPayload } from '../payloads.ts'
 import { presentPosts } from '../present.ts'
 import { selectionOf } from '../selection.ts'
@@ -36,7 +37,7 @@ export class PostResolver {
       presentPosts(ctx, [post], selection.of('timelineEdge', 'node')),
     ])
     const node = inTimeline.get(post)
-    const timelineEdge = node ? { cursor: cursorOf(post.id), node } : null
+    const timelineEdge = node ? { cursor: timeCursors.encode(post.id), node } : null
     return { ...result, post: presented.get(post) ?? null, timelineEdge }
   }
 

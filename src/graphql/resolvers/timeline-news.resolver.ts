@@ -4,7 +4,7 @@ import { checkAll } from '../../errors.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
-import { encodePollCursor, parsePollCursor } from '../poll-cursor.ts'
+import { pollCursors } from '../poll-cursor.ts'
 import { presentUsers } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { isStableNews } from '../stable.ts'
@@ -48,7 +48,7 @@ export class TimelineNewsResolver {
     const selection = selectionOf(info)
     const filter = { strategy: strategy ?? undefined, group: group ?? undefined }
     const { since: cursor } = checkAll({
-      since: () => parsePollCursor('since', since),
+      since: () => pollCursors.parse('since', since),
       filter: () => ctx.services.feed.checkRequest(filter),
     })
     const request = { ...filter, since: cursor, changed: selection.has('changed') }
@@ -62,7 +62,7 @@ export class TimelineNewsResolver {
     return {
       ...news,
       authors: news.authors.flatMap((author) => users?.get(author) ?? []),
-      pollCursor: encodePollCursor(news.cursor),
+      pollCursor: pollCursors.encode(news.cursor),
     }
   }
 }

@@ -8,11 +8,12 @@ import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { PostId } from '../../lib/ids.ts'
 import type { Window } from '../../lib/page.ts'
+import { timeCursors } from '../../list/cursor.ts'
 import { ConnectionArgs, windowWith } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
-import { parseCursor, parsePostNodeId } from '../node-id.ts'
-import { decodePollCursor, encodePollCursor } from '../poll-cursor.ts'
+import { parsePostNodeId } from '../node-id.ts'
+import { pollCursors } from '../poll-cursor.ts'
 import { presentPostPage, projectionOf } from '../present.ts'
 import { needsProfile } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
@@ -135,8 +136,8 @@ function timelineWindowOf(args: TimelineArgs): {
     after,
     ...size
   } = windowWith(args, (argument, text) => {
-    const poll = argument === 'before' ? decodePollCursor(text) : undefined
-    return poll ?? (parseCursor(argument, text) as PostId)
+    const poll = argument === 'before' ? pollCursors.decode(text) : undefined
+    return poll ?? (timeCursors.parse(argument, text) as PostId)
   })
   const before = typeof base === 'object' ? positionOf(base) : base
   return {
@@ -154,7 +155,7 @@ function presentPollCursor(
   if (watermark === undefined) return null
   const posts = items.map(({ id }) => id)
   const cursor = cursorAfterPage(window, base, { posts, watermark, isCut })
-  return cursor ? encodePollCursor(cursor) : null
+  return cursor ? pollCursors.encode(cursor) : null
 }
 
 const presentReason = ({ code, since, groups }: Reason): TimelineReason => ({

@@ -1,9 +1,16 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, Ctx, FieldResolver, Info, Query, Resolver, Root } from 'type-graphql'
 import type { UserId } from '../../lib/ids.ts'
-import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
+import { nameCursors } from '../../list/cursor.ts'
+import { compareTexts, cutPage } from '../../list/pipeline.ts'
+import {
+  ConnectionArgs,
+  connectionFrom,
+  connectionWith,
+  windowOf,
+  windowWith,
+} from '../connection.ts'
 import type { Context } from '../context.ts'
-import { nameWindowOf, pageOfNames } from '../names.ts'
 import { presentUser, presentUsers, presentViewer } from '../present-users.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { UserConnection } from '../types/user.ts'
@@ -55,10 +62,14 @@ export class ViewerResolver {
     description: 'The groups of the viewer, sorted by name, at most 100.',
   })
   async groups(@Args(() => ConnectionArgs) args: ConnectionArgs, @Ctx() ctx: Context) {
-    const window = nameWindowOf(args)
-    return pageOfNames(await ctx.services.follows.groupsOf(ctx.requireViewer()), window)
+    const window = windowWith(args, nameCursors.parse)
+    const names = await ctx.services.follows.groupsOf(ctx.requireViewer())
+    const page = cutPage(names, byName, window)
+    return connectionWith(page, (name) => ({ node: { name } }), byName.placeOf, nameCursors)
   }
 }
+
+const byName = { placeOf: (name: string) => name, compare: compareTexts }
 
 async function restrictedUsers(
   ctx: Context,
@@ -66,7 +77,8 @@ async function restrictedUsers(
   args: ConnectionArgs,
   selection: Selection,
 ) {
-  const page = await ctx.services.restrictions.list(ctx.requireViewer(), kind, windowOf(args))
+  const key = { owner: ctx.requireViewer(), window: windowOf(args), more: kind }
+  const page = await ctx.loaders.restricted.load(key)
   const others = page.items.map(({ other }) => other)
   const users = await presentUsers(ctx, others, selection.of('edges', 'node'))
   return connectionFrom(page, ({ other }) => ({ node: users.get(other) ?? null }))

@@ -1,5 +1,5 @@
 import { startingAt } from '../../../src/feed/timeline/poll-cursor.ts'
-import { encodePollCursor } from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
 import { encodeOpaque } from '../../../src/lib/opaque.ts'
 import { type Attack, documentAttack } from '../attack.ts'
@@ -24,7 +24,7 @@ export const pollEnds = (places: readonly string[]): readonly Attack[] =>
   places.flatMap((place) => {
     const recent = [place, id] as PostId[]
     const cursor = { ...startingAt(place as PostId), settled: 200, recent, next: place as PostId }
-    const v = encodePollCursor(cursor)
+    const v = pollCursors.encode(cursor)
     return [
       'query ($v: String!) { timelineNews(since: $v) { count changed pollCursor } }',
       'query ($v: String!) { timeline(last: 100, before: $v) { pollCursor pageInfo { hasNextPage } } }',

@@ -13,7 +13,7 @@ import {
   isRequiredInputField,
 } from 'graphql'
 import { startingAt } from '../../../src/feed/timeline/poll-cursor.ts'
-import { encodePollCursor } from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
 import { createSchema } from '../../../src/graphql/schema.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
 import { type Attack, documentAttack, existingPost } from '../attack.ts'
@@ -104,7 +104,7 @@ export interface Argument {
 
 /** Valid values of required arguments, by name, where the type alone has none. */
 const validArguments: Readonly<Record<string, string>> = {
-  since: encodePollCursor(startingAt('6'.repeat(24) as PostId)),
+  since: pollCursors.encode(startingAt('6'.repeat(24) as PostId)),
 }
 
 /** Every argument of every field of the schema. */

@@ -1,6 +1,6 @@
 import { startingAt } from '../../../src/feed/timeline/poll-cursor.ts'
 import { parsePostNodeId } from '../../../src/graphql/node-id.ts'
-import { encodePollCursor } from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import { Model } from '../../laws/model/model.ts'
 import { handle } from '../../support/services.ts'
@@ -73,7 +73,7 @@ export class MixedWorld {
     const page = '{ timeline(first: 50) { edges { node { id text } } } }'
     const { timeline } = (await (await get(url, page)).json()).data
     const ids = timeline.edges.map(({ node }: Edge) => parsePostNodeId('id', node.id).id)
-    const since = encodePollCursor(startingAt('0'.repeat(24) as PostId))
+    const since = pollCursors.encode(startingAt('0'.repeat(24) as PostId))
     const poll = `{ timelineNews(since: "${since}") { count changed } }`
     const known = this.etags.get(url)
     const answer = await get(url, poll, known ? { 'if-none-match': known.etag } : {})

@@ -10,6 +10,7 @@ import {
 } from '../../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
+import { readPages } from '../../../src/list/pipeline.ts'
 import type { Services } from '../../../src/services.ts'
 import {
   actsOf,
@@ -141,7 +142,7 @@ export function engagementLaw(
     const model = new EngagementModel()
     const { users, posts } = scene
     for (const step of steps) {
-      if (step.verb === 'page') await readPages(step)
+      if (step.verb === 'page') await comparePages(step)
       else if (step.verb === 'liked') await readLikedPages(step)
       else {
         const { found, expected } = await scene.apply(step, model)
@@ -154,13 +155,13 @@ export function engagementLaw(
     expect(await engagementProblems(services, limits, posts)).toEqual([])
     expect(await strays(services, posts)).toEqual([])
 
-    async function readPages({ kind, alone, size, backward, after, before }: PageRead) {
+    async function comparePages({ kind, alone, size, backward, after, before }: PageRead) {
       const made = scene.made[kind]
       const place = (n: number | undefined) =>
         n === undefined ? n : made[n % Math.max(1, made.length)]
       const window = { limit: size, backward, after: place(after), before: place(before) }
       const asked = alone === undefined ? posts : [scene.post(alone)]
-      const pages = await services.engagementReader.pages(kind, asked, window)
+      const pages = await readPages(services.engagementReader.list(kind), asked, window)
       for (const post of asked) {
         const page = pages.get(post.id)
         expect({
@@ -184,7 +185,7 @@ export function engagementLaw(
     }
 
     async function compareLikes(asked: readonly UserId[], viewer: UserId, window: Window) {
-      const pages = await services.liked.pages(asked, window, services.visibilityFor(viewer))
+      const pages = await readPages(services.liked, asked, window, services.visibilityFor(viewer))
       for (const user of asked) {
         const page = pages.get(user)
         expect({

@@ -5,11 +5,7 @@ import { registerStrategies } from '../../../src/feed/feeds.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { newsMax } from '../../../src/feed/timeline/news.ts'
 import { cursorAfterPage, positionOf } from '../../../src/feed/timeline/poll-cursor.ts'
-import {
-  decodePollCursor,
-  encodePollCursor,
-  parsePollCursor,
-} from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
@@ -229,7 +225,7 @@ export class PollSimulation {
     const { strategy } = this
     return {
       timeline: this.answers.wrap(reader, async (asked: AskedPage, stamping) => {
-        const base = 'before' in asked ? decodePollCursor(asked.before) : undefined
+        const base = 'before' in asked ? pollCursors.decode(asked.before) : undefined
         const window =
           'first' in asked
             ? { limit: asked.first, backward: false }
@@ -244,13 +240,13 @@ export class PollSimulation {
         const page = { posts: ids, isCut, watermark: watermark as PostId }
         const cursor = cursorAfterPage(window, base, page)
         const [hasNextPage, hasPreviousPage] = [isCut && !window.backward, isCut && window.backward]
-        const pollCursor = cursor ? encodePollCursor(cursor) : ''
+        const pollCursor = cursor ? pollCursors.encode(cursor) : ''
         return { answer: { ids, pollCursor, hasNextPage, hasPreviousPage }, stamp }
       }),
       news: this.answers.wrap(reader, async (since: string, stamping) => {
-        const asked = { since: parsePollCursor('since', since), strategy, changed: true }
+        const asked = { since: pollCursors.parse('since', since), strategy, changed: true }
         const { cursor, stamp, ...news } = await this.polling.news.findNews(reader, asked, stamping)
-        return { answer: { ...news, pollCursor: encodePollCursor(cursor) }, stamp }
+        return { answer: { ...news, pollCursor: pollCursors.encode(cursor) }, stamp }
       }),
     }
   }

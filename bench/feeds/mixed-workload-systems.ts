@@ -38,7 +38,7 @@ export async function openFeedlineSystem(
     },
     isVisible: async (reader, post) => {
       const page = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
-      return page.items.some(({ id }) => id === post)
+      return page.items.some((item) => item.post.id === post)
     },
     waitUntilIdle: () => waitForEmptyOutbox(services),
     // A reader's own posts are in the cache too.

@@ -52,7 +52,7 @@ export const readPage = async (
   if (after === undefined && page.servedBy !== strategy)
     throw new Error(`${page.servedBy} served the page instead of ${strategy}`)
   await page.hasNextPage()
-  return page.items.map(({ id }) => id)
+  return page.items.map(({ post }) => post.id)
 }
 
 const startOf = (number: PageNumber) => (number === 1 ? 0 : tenthPageStart)

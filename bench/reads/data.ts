@@ -104,7 +104,7 @@ export async function openReadsData(graph: Graph, log: (line: string) => void): 
 export async function readNewestPosts({ services }: BenchDatabase, reader: UserId) {
   const window = { limit: pageSize, backward: false } as const
   const request = { window, strategy: 'FANOUT_ON_READ', projection: 'text' } as const
-  return (await services.feed.timeline(reader, request)).items
+  return (await services.feed.timeline(reader, request)).items.map(({ post }) => post)
 }
 
 /** Each reader likes some of the newest posts in the own timeline. */

@@ -6,11 +6,12 @@ import {
   viewerFields,
 } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
-import type { Projection } from '../feed/timeline/page.ts'
+import type { Projection, TimelineItem } from '../feed/timeline/page.ts'
 import { type PostRef, timeOf } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
+import { timeCursors } from '../list/cursor.ts'
 import type { Post as CorePost } from '../posts/post.ts'
-import { connectionFrom } from './connection.ts'
+import { connectionFrom, connectionWith } from './connection.ts'
 import type { Context } from './context.ts'
 import { engagementNodeId, postNodeId } from './node-id.ts'
 import { presentFacets } from './present-facets.ts'
@@ -207,4 +208,16 @@ export async function presentPostPage(
 ) {
   const nodes = await presentPosts(ctx, page.items, selection.of('edges', 'node'))
   return connectionFrom(page, (post) => ({ node: nodes.get(post) ?? null }))
+}
+
+/** Converts a page of a timeline to a connection, with all selected fields. An edge is an item. */
+export async function presentTimelinePage(
+  ctx: Context,
+  page: Page<TimelineItem>,
+  selection: Selection,
+) {
+  const posts = page.items.map(({ post }) => post)
+  const nodes = await presentPosts(ctx, posts, selection.of('edges', 'node'))
+  const edgeOf = ({ post }: TimelineItem) => ({ node: nodes.get(post) ?? null })
+  return connectionWith(page, edgeOf, ({ at }) => at, timeCursors)
 }

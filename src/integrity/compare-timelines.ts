@@ -1,5 +1,5 @@
 import type { FeedStrategyName } from '../feed/strategies/list.ts'
-import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import type { PostId, PostRef, TimeId, UserId } from '../lib/ids.ts'
 import { pageSizeMax } from '../lib/page.ts'
 import type { IntegrityServices } from './invariant.ts'
 
@@ -42,15 +42,15 @@ async function* walkTimeline(
   reader: UserId,
   strategy: FeedStrategyName,
 ): AsyncGenerator<PostRef> {
-  for (let after: PostId | undefined; ; ) {
+  for (let after: TimeId | undefined; ; ) {
     const window = { limit: pageSizeMax, backward: false, after }
     const { items, hasNextPage } = await feed.timeline(reader, {
       strategy,
       window,
       projection: 'ref',
     })
-    yield* items
-    const last = items.at(-1)?.id
+    yield* items.map(({ post }) => post)
+    const last = items.at(-1)?.at
     // Ends a walk whose cursor does not advance. The comparison reports its posts as misplaced.
     if (last === undefined || (after !== undefined && last >= after)) return
     if (!(await hasNextPage())) return

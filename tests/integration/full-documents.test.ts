@@ -47,7 +47,7 @@ test('a document with the most and largest entries accepts deliveries and serves
       strategy: name,
       projection: 'text',
     })
-    expect(page.items.map(({ id }) => id)).toEqual(
+    expect(page.items.map(({ post }) => post.id)).toEqual(
       newest
         .slice(1)
         .map(({ id }) => id)

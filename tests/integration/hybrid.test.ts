@@ -43,7 +43,7 @@ const page = async (reader: UserId, services = harness.services) => {
   const window = { limit: 20, backward: false }
   const found = await services.feed.timeline(reader, { window, projection: 'ref' })
   expect(found.servedBy).toBe('HYBRID')
-  return found.items.map(({ id }) => id)
+  return found.items.map(({ post }) => post.id)
 }
 const inboxOf = async (reader: UserId) => {
   const { inbox } = harness.services.collections

@@ -50,7 +50,7 @@ async function readRight(): Promise<string[]> {
   const { items, facts } = await feed.timeline(reader, request)
   const nameOf = (author: UserId) =>
     facts.flatMap(({ profiles }) => profiles?.get(author)?.name ?? []).at(-1)
-  return items.map(({ id, author }) => `${id} by ${nameOf(author)}`)
+  return items.map(({ at, by }) => `${at} by ${nameOf(by)}`)
 }
 
 type Change = (by: Services) => Promise<unknown>

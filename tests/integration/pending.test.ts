@@ -139,7 +139,7 @@ describe('a page', () => {
     const window = { limit, backward: false }
     const asked = { window, projection: 'ref', strategy, pending: true } as const
     const page = await fixture.services.feed.timeline(reader, asked)
-    return { ...page, ids: page.items.map(({ id }) => id) }
+    return { ...page, ids: page.items.map(({ post }) => post.id) }
   }
 
   test('a page reports a pending delivery though only its first part comes from a cache', async () => {

@@ -233,7 +233,7 @@ test('a server, a worker and a second server with other options lose no post and
       const cursor = backward ? { before: all[0] } : { after: all.at(-1) }
       const window = { limit: 7, backward, ...cursor }
       const { items } = await feed.timeline(of, { window, strategy, projection: 'ref' })
-      const ids = items.map(({ id }) => id)
+      const ids = items.map(({ post }) => post.id)
       if (backward) all.unshift(...ids)
       else all.push(...ids)
       if (ids.length < 7) return all

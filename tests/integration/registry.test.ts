@@ -20,7 +20,7 @@ const author = handle('author')
 async function page(services: Services, reader: UserId, strategy: FeedStrategyName) {
   const window = { limit: 20, backward: false }
   const found = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
-  return { ids: found.items.map(({ id }) => id), servedBy: found.servedBy }
+  return { ids: found.items.map(({ post }) => post.id), servedBy: found.servedBy }
 }
 
 describe.each(share(2, ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const))(

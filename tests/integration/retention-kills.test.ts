@@ -50,7 +50,7 @@ describe('a trim that is killed at any of its writes', () => {
       const read = async (strategy: 'INBOX' | 'FANOUT_ON_READ', before?: PostId) => {
         const window = { limit: 100, backward: before !== undefined, before }
         const page = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
-        return page.items.map(({ id }) => id).filter((id) => id !== entry.id)
+        return page.items.map(({ post }) => post.id).filter((id) => id !== entry.id)
       }
       const all = await read('FANOUT_ON_READ')
       if ((await read('INBOX')).join() !== all.join()) gaps++

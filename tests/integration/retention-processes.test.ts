@@ -35,7 +35,7 @@ async function publish(services: Services, count: number): Promise<void> {
 async function pageOf(services: Services, strategy: 'INBOX' | 'FANOUT_ON_READ') {
   const window = { limit: 100, backward: false }
   const { items } = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })
-  return items.map(({ id }) => id)
+  return items.map(({ post }) => post.id)
 }
 
 beforeAll(async () => {

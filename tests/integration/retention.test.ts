@@ -81,7 +81,7 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 8 e
           backward,
           [backward ? 'before' : 'after']: cursor,
         })
-        const some = items.map(({ id }) => id)
+        const some = items.map(({ post }) => post.id)
         found.push(...(backward ? some.toReversed() : some))
         if (some.length < 3) break
         cursor = backward ? some[0] : some.at(-1)
@@ -94,7 +94,7 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 8 e
     const { client } = harness.database
     const { commands, result } = await recorded(client, () => page({ limit: 5 }))
     expect(labelsOf(commands)).toEqual([`read ${floors}`, visibilityRead].sort())
-    expect(result).toMatchObject({ servedBy: name, items: ids.slice(0, 5).map((id) => ({ id })) })
+    expect(result).toMatchObject({ servedBy: name, items: ids.slice(0, 5).map((at) => ({ at })) })
     const below = await page({ limit: 5, after: ids[20] as PostId })
     expect(below.servedBy).toBe('FANOUT_ON_READ')
   })
@@ -151,7 +151,7 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 8 e
     }
     expect(await differences()).toEqual([])
     const { items } = await page({ limit: 2 })
-    await store.remove([reader], [ids[35] as PostId, items[1]?.id as PostId])
+    await store.remove([reader], [ids[35] as PostId, items[1]?.at as PostId])
     expect(await differences()).toEqual([`missing ${reader} ${name}`])
     await services.backfill.refillReader(reader, new AbortController().signal)
     expect(await differences()).toEqual([])
@@ -196,7 +196,7 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 8 e
     await harness.rest()
     await services.registry.read()
     const { servedBy, items } = await page({ limit: 3 })
-    expect({ servedBy, ids: items.map(({ id }) => id) }).toEqual({
+    expect({ servedBy, ids: items.map(({ post }) => post.id) }).toEqual({
       servedBy: name,
       ids: ids.slice(0, 3),
     })

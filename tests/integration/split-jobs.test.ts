@@ -81,7 +81,7 @@ test('a back-fill of many readers is split, and covers exactly the readers that 
     const page = await harness.services.feed.timeline(reader, {
       ...{ window, strategy: 'INBOX' as const, projection: 'ref' as const },
     })
-    expect(page.items.map(({ id }) => id)).toEqual([post])
+    expect(page.items.map(({ post }) => post.id)).toEqual([post])
     expect(page.servedBy).toBe(filled.includes(reader) ? 'INBOX' : 'FANOUT_ON_READ')
   }
   await harness.rest()

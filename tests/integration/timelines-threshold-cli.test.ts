@@ -53,7 +53,7 @@ describe('timelines threshold', () => {
     const window = { limit: 20, backward: false }
     const { servedBy, items } = await by.feed.timeline(reader, { window, projection: 'ref' })
     expect(servedBy).toBe('HYBRID')
-    return items.map(({ id }) => id)
+    return items.map(({ post }) => post.id)
   }
 
   async function expectPages(): Promise<void> {

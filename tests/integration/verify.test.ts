@@ -188,7 +188,8 @@ describe('a stored timeline', () => {
 
   test('verify reports extra posts and a wrong order of a stored timeline', async () => {
     const { services } = harness
-    const foreign = { id: 'f'.repeat(24), author: 'mallory' } as PostRef
+    const post = { id: 'f'.repeat(24), author: 'mallory' } as PostRef
+    const foreign = { at: post.id, post, by: post.author, reason: 'POSTED' } as const
     const timeline: typeof services.feed.timeline = async (reader, request) => {
       const page = await services.feed.timeline(reader, request)
       const { strategy, items } = page
@@ -205,7 +206,7 @@ describe('a stored timeline', () => {
       'order ann SIZED_BUCKETS',
       'order ann TIME_BUCKETS',
     ])
-    expect(differences.find(({ kind }) => kind === 'extra')?.found).toBe(`extra 1: ${foreign.id}`)
+    expect(differences.find(({ kind }) => kind === 'extra')?.found).toBe(`extra 1: ${foreign.at}`)
   })
 })
 

@@ -30,7 +30,7 @@ describe('timeline pages of FANOUT_ON_READ', () => {
       projection: 'content',
       group,
     } as const
-    return (await harness.services.feed.timeline(reader, request)).items.map(({ id }) => id)
+    return (await harness.services.feed.timeline(reader, request)).items.map(({ post }) => post.id)
   }
 
   test('a walk through a timeline has no gap and no repeat while new posts arrive', async () => {

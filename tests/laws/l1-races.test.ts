@@ -75,7 +75,7 @@ type Row = [name: string, ...Race]
 async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {
   const window = { limit, backward: false }
   const page = await services.feed.timeline(of, { window, strategy, projection: 'ref' })
-  return page.items.map(({ id }) => id)
+  return page.items.map(({ post }) => post.id)
 }
 const readCache: Step = (main) => read(main, reader, 'CACHE')
 const readHybrid: Step = (main) => read(main, fan, 'HYBRID')

@@ -104,7 +104,7 @@ function timelineLaw(harness: ServicesHarness, feedOf = (services: Services) => 
       const projection = content ? 'content' : 'ref'
       const page = await feed.timeline(reader, { window, group, projection })
       const found = {
-        ids: page.items.map(({ id }) => id),
+        ids: page.items.map(({ post }) => post.id),
         next: await page.hasNextPage(),
         previous: await page.hasPreviousPage(),
       }

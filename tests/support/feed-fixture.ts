@@ -67,8 +67,8 @@ export function useFeedFixture(
       ...asked,
     })
     return {
-      ids: found.items.map(({ id }) => id),
-      items: found.items,
+      ids: found.items.map(({ post }) => post.id),
+      items: found.items.map(({ post }) => post),
       next: await found.hasNextPage(),
       previous: await found.hasPreviousPage(),
       servedBy: found.servedBy,

@@ -1,5 +1,5 @@
 import type { Stamp, Stamping } from '../../db/stamps.ts'
-import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
+import { neighbour, type TimeId, type UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
 import type { FeedService } from './feed-service.ts'
@@ -72,17 +72,17 @@ export class NewsReader {
     const query = { reader, group, projection: 'ref' as const, range }
     // Versions that were read before the watermark could hide a delivery that ended since.
     const slice = await this.feed.readSlice(strategy, query, stamping?.afresh())
-    const posts = slice.items.map(({ id }) => id)
-    const isCut = posts.length >= limit
+    const items = slice.items.map(({ at }) => at)
+    const isCut = items.length >= limit
     const held = new Set(since.recent)
     const isShort = slice.facts.length <= 1 && slice.servedBy === strategy
-    const fresh = slice.items.filter(({ id }) => id > since.watermark && !held.has(id))
+    const fresh = slice.items.filter(({ at }) => at > since.watermark && !held.has(at))
     return {
       count: Math.min(fresh.length, newsMax),
       hasMore: fresh.length > newsMax,
-      authors: [...new Set(fresh.map(({ author }) => author))].slice(0, newsAuthorsMax),
-      changed: isCompared ? isCut || !isAsHeld(since, posts) : since.outdated,
-      cursor: isCut ? since : advance(since, { watermark, oldestFresh: fresh.at(-1)?.id, isShort }),
+      authors: [...new Set(fresh.map(({ post }) => post.author))].slice(0, newsAuthorsMax),
+      changed: isCompared ? isCut || !isAsHeld(since, items) : since.outdated,
+      cursor: isCut ? since : advance(since, { watermark, oldestFresh: fresh.at(-1)?.at, isShort }),
       facts: slice.facts,
       stamp: slice.stamp,
     }
@@ -91,8 +91,8 @@ export class NewsReader {
 
 /** What a poll has found. */
 interface Found {
-  readonly watermark: PostId
-  readonly oldestFresh: PostId | undefined
+  readonly watermark: TimeId
+  readonly oldestFresh: TimeId | undefined
   /** Whether one read of stored entries was enough. */
   readonly isShort: boolean
 }

@@ -1,5 +1,5 @@
 import type { Stamp, StampBuilder } from '../../db/stamps.ts'
-import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import type { PostRef, TimeId, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
@@ -24,8 +24,17 @@ export interface TimelineRequest {
   readonly watermark?: boolean
 }
 
-/** A post on a page: the whole post, or the part that the projection needs. */
-export type TimelineItem = Post | (PostRef & { readonly text?: string | undefined })
+/** What a timeline lists: a post, at a place, because of a user. */
+export interface TimelineItem {
+  /** The place: the order of the timeline, the content of cursors, and what polls compare. Of a post, its id. */
+  readonly at: TimeId
+  /** The whole post, or the part that the projection needs. */
+  readonly post: Post | (PostRef & { readonly text?: string | undefined })
+  /** The user who put the item there. Of a post, its author. */
+  readonly by: UserId
+  /** Why the item is there. POSTED: the author published the post. */
+  readonly reason: 'POSTED'
+}
 
 /** A page of a timeline. */
 export interface TimelinePage extends Page<TimelineItem> {
@@ -43,7 +52,7 @@ export interface TimelinePage extends Page<TimelineItem> {
    */
   readonly pending: boolean | undefined
   /** See {@link Watermarks}. Read before the page. Undefined if the request did not ask for it. */
-  readonly watermark: PostId | undefined
+  readonly watermark: TimeId | undefined
   /** Whether the limit ended the page, so that more posts follow in the direction of the window. */
   readonly isCut: boolean
   /** The facts that were read about the authors, for resolvers that need them too. */

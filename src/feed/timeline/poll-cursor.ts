@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { neighbour, type PostId } from '../../lib/ids.ts'
+import { neighbour, type TimeId } from '../../lib/ids.ts'
 import type { Window } from '../../lib/page.ts'
 
 /** Number of posts above the watermark that a cursor lists. */
@@ -7,36 +7,36 @@ export const recentMax = 100
 /** Number of posts that a cursor covers. With more, it is outdated. */
 export const coveredMax = 200
 
-/** What a poller holds of a timeline: all its posts above `floor`. */
+/** What a poller holds of a timeline: all its items above `floor`, each by its place. */
 export interface PollCursor {
   /** The poller holds posts above this id only. */
-  readonly floor: PostId
+  readonly floor: TimeId
   /** The low watermark: every post that is new to the timeline will be above it. */
-  readonly watermark: PostId
+  readonly watermark: TimeId
   /** The number of held posts between floor and watermark. */
   readonly settled: number
   /** The {@link digestOf} these posts, 16 hex digits. */
   readonly digest: string
   /** The held posts above the watermark, newest first, at most {@link recentMax}. */
-  readonly recent: readonly PostId[]
+  readonly recent: readonly TimeId[]
   /** The newest post of a page that more posts follow, if it is above the watermark. The next page begins there. */
-  readonly next?: PostId | undefined
+  readonly next?: TimeId | undefined
   /** Whether the poller holds a post that the timeline lost, or more posts than a cursor covers. */
   readonly outdated: boolean
 }
 
 /** A page that a poller adds to the posts it holds. */
 export interface HeldPage {
-  /** Newest first. */
-  readonly posts: readonly PostId[]
+  /** The places of its items, newest first. */
+  readonly posts: readonly TimeId[]
   /** Read before the page. */
-  readonly watermark: PostId
+  readonly watermark: TimeId
   /** Whether newer posts follow the page. */
   readonly isCut: boolean
 }
 
 /** The cursor of a poller that holds no post. */
-export const startingAt = (floor: PostId): PollCursor => ({
+export const startingAt = (floor: TimeId): PollCursor => ({
   floor,
   watermark: floor,
   settled: 0,
@@ -46,7 +46,7 @@ export const startingAt = (floor: PostId): PollCursor => ({
 })
 
 /** The position above which a poller reads its next page. */
-export const positionOf = ({ next, watermark }: PollCursor): PostId => next ?? watermark
+export const positionOf = ({ next, watermark }: PollCursor): TimeId => next ?? watermark
 
 /**
  * The cursor of a poller after a page of its timeline.
@@ -55,7 +55,7 @@ export const positionOf = ({ next, watermark }: PollCursor): PostId => next ?? w
  */
 export function cursorAfterPage(
   window: Window,
-  base: PollCursor | PostId | undefined,
+  base: PollCursor | TimeId | undefined,
   page: HeldPage,
 ): PollCursor | undefined {
   if (window.after !== undefined) return undefined
@@ -90,7 +90,7 @@ export function addPage(cursor: PollCursor, { posts, watermark, isCut }: HeldPag
 }
 
 /** Raises the watermark of a cursor, and counts the posts that are below it then. Never lowers it. */
-export function settle(cursor: PollCursor, mark: PostId): PollCursor {
+export function settle(cursor: PollCursor, mark: TimeId): PollCursor {
   const watermark = mark > cursor.watermark ? mark : cursor.watermark
   const below = cursor.recent.filter((id) => id <= watermark)
   const recent = cursor.recent.filter((id) => id > watermark)
@@ -108,7 +108,7 @@ export function settle(cursor: PollCursor, mark: PostId): PollCursor {
 }
 
 /** Whether posts above the floor, in any order, are exactly those that the poller held, apart from posts above the watermark. */
-export function isAsHeld(cursor: PollCursor, shown: readonly PostId[]): boolean {
+export function isAsHeld(cursor: PollCursor, shown: readonly TimeId[]): boolean {
   const all = new Set(shown)
   const settled = shown.filter((id) => id <= cursor.watermark)
   return (
@@ -123,7 +123,7 @@ export function isAsHeld(cursor: PollCursor, shown: readonly PostId[]): boolean 
  * A digest of a set of posts that does not depend on their order: the sum of their hashes, 16 hex digits.
  * @param added the digest of further posts, which are added.
  */
-export function digestOf(posts: readonly PostId[], added = '0'): string {
+export function digestOf(posts: readonly TimeId[], added = '0'): string {
   const sum = posts.reduce(
     (total, id) => total + createHash('sha256').update(id).digest().readBigUInt64BE(),
     BigInt(`0x${added}`),
@@ -131,7 +131,7 @@ export function digestOf(posts: readonly PostId[], added = '0'): string {
   return BigInt.asUintN(64, sum).toString(16).padStart(16, '0')
 }
 
-const lowest = '0'.repeat(24) as PostId
-const highest = 'f'.repeat(24) as PostId
-const lowestOf = (one: PostId, other: PostId) => (one < other ? one : other)
-const sortNewestFirst = (ids: readonly PostId[]) => [...ids].sort().reverse()
+const lowest = '0'.repeat(24) as TimeId
+const highest = 'f'.repeat(24) as TimeId
+const lowestOf = (one: TimeId, other: TimeId) => (one < other ? one : other)
+const sortNewestFirst = (ids: readonly TimeId[]) => [...ids].sort().reverse()

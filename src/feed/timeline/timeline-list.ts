@@ -102,7 +102,8 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     if (!facts || !post) return undefined
     const subject = { user: post.author, post: id }
     if (!isShown('TIMELINE', this.query.reader, subject, facts)) return undefined
-    return isText ? { ...post, text } : post
+    const shown = isText ? { ...post, text } : post
+    return { at: id, post: shown, by: post.author, reason: 'POSTED' }
   }
 
   private propose(range: Range): Promise<Candidates> {

@@ -6,7 +6,7 @@ import type { TimelinePage } from '../../feed/timeline/page.ts'
 import { cursorAfterPage, type PollCursor, positionOf } from '../../feed/timeline/poll-cursor.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import type { PostId } from '../../lib/ids.ts'
+import type { TimeId } from '../../lib/ids.ts'
 import type { Window } from '../../lib/page.ts'
 import { timeCursors } from '../../list/cursor.ts'
 import { ConnectionArgs, windowWith } from '../connection.ts'
@@ -14,7 +14,7 @@ import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
 import { pollCursors } from '../poll-cursor.ts'
-import { presentPostPage, projectionOf } from '../present.ts'
+import { presentTimelinePage, projectionOf } from '../present.ts'
 import { needsProfile } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { holesOf, isStableTimeline } from '../stable.ts'
@@ -80,11 +80,12 @@ export class TimelineResolver {
       watermark: selection.has('pollCursor'),
     })
     if (isStableTimeline(selection, args)) {
-      const holes = () => holesOf(String(info.path.key), selection, page.items)
+      const posts = page.items.map(({ post }) => post)
+      const holes = () => holesOf(String(info.path.key), selection, posts)
       ctx.keeping?.offerStamp(page.stamp, holes)
     }
     primeLoaders(ctx.loaders, page.facts, group)
-    const presented = await presentPostPage(ctx, page, selection)
+    const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page
     return {
       ...presented,
@@ -129,7 +130,7 @@ async function explainPost(ctx: Context, args: WhyArgs) {
 /** The window of a timeline, which may also begin at a poll cursor, and where it begins. */
 function timelineWindowOf(args: TimelineArgs): {
   readonly window: Window
-  readonly base: PollCursor | PostId | undefined
+  readonly base: PollCursor | TimeId | undefined
 } {
   const {
     before: base,
@@ -137,11 +138,11 @@ function timelineWindowOf(args: TimelineArgs): {
     ...size
   } = windowWith(args, (argument, text) => {
     const poll = argument === 'before' ? pollCursors.decode(text) : undefined
-    return poll ?? (timeCursors.parse(argument, text) as PostId)
+    return poll ?? timeCursors.parse(argument, text)
   })
   const before = typeof base === 'object' ? positionOf(base) : base
   return {
-    window: { ...size, ...(after && { after: after as PostId }), ...(before && { before }) },
+    window: { ...size, ...(after && { after: after as TimeId }), ...(before && { before }) },
     base,
   }
 }
@@ -150,11 +151,11 @@ function timelineWindowOf(args: TimelineArgs): {
 function presentPollCursor(
   { items, watermark, isCut }: TimelinePage,
   window: Window,
-  base: PollCursor | PostId | undefined,
+  base: PollCursor | TimeId | undefined,
 ): string | null {
   if (watermark === undefined) return null
-  const posts = items.map(({ id }) => id)
-  const cursor = cursorAfterPage(window, base, { posts, watermark, isCut })
+  const places = items.map(({ at }) => at)
+  const cursor = cursorAfterPage(window, base, { posts: places, watermark, isCut })
   return cursor ? pollCursors.encode(cursor) : null
 }
 

@@ -299,7 +299,7 @@ export class KeptSimulation {
     const window = { limit: first, backward: false }
     const request = { window, strategy, group, projection: 'ref' as const }
     const { items } = await this.writers[0].feed.timeline(reader, request)
-    return items.map(({ id }) => id)
+    return items.map(({ post }) => post.id)
   }
 
   /** The newest page of two readers by both processes, and the timelines of the model. */

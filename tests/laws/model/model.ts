@@ -8,6 +8,22 @@ import { handle } from '../../support/services.ts'
 /** The outcome of a write: whether it changed anything, or the code of its error. */
 export type Outcome = 'changed' | 'unchanged' | ErrorCode
 
+/** What a timeline lists: a post, at a place, because of a user. */
+export interface Item {
+  readonly at: TimeId
+  readonly post: PostRef
+  readonly by: UserId
+  readonly reason: 'POSTED'
+}
+
+/** The item of a post that its author published. */
+export const itemOf = (post: PostRef): Item => ({
+  at: post.id,
+  post,
+  by: post.author,
+  reason: 'POSTED',
+})
+
 /**
  * A simple in-memory model of laws L1 and L3. The key of a pair is `from>to`. The data of a deleted user stays hidden
  * until {@link Model.rest}.
@@ -115,13 +131,17 @@ export class Model {
     return [...this.live]
   }
 
-  /** Law L1. */
-  timeline(user: UserId, group?: string): PostId[] {
+  /** Law L1: the items of the posts that show, newest first by place. */
+  items(user: UserId, group?: string): Item[] {
     return this.posts
       .filter(({ author }) => this.shows(user, author, group))
-      .map(({ id }) => id)
-      .sort()
-      .reverse()
+      .map(itemOf)
+      .sort((one, other) => (one.at < other.at ? 1 : -1))
+  }
+
+  /** The posts of {@link items}. */
+  timeline(user: UserId, group?: string): PostId[] {
+    return this.items(user, group).map(({ post }) => post.id)
   }
 
   /** Law L3, at rest. */

@@ -236,7 +236,7 @@ export class PollSimulation {
           request,
           stamping,
         )
-        const ids = items.map(({ id }) => id)
+        const ids = items.map(({ post }) => post.id)
         const page = { posts: ids, isCut, watermark: watermark as PostId }
         const cursor = cursorAfterPage(window, base, page)
         const [hasNextPage, hasPreviousPage] = [isCut && !window.backward, isCut && window.backward]

@@ -148,7 +148,7 @@ async function walked(
     const page = await feed.timeline(reader, { window, strategy, projection: 'ref', pending: true })
     servedBy.push(page.servedBy)
     pending ||= page.pending === true
-    found.push(...page.items.map(({ id }) => id))
+    found.push(...page.items.map(({ post }) => post.id))
     if (page.items.length < limit) return [found, servedBy, pending]
   }
 }

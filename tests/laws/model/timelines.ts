@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
-import type { PostId, UserId } from '../../../src/lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
 import type { Services } from '../../../src/services.ts'
 import { type Deliveries, pairOf } from './deliveries.ts'
-import { type Actors, type Model, pageOf } from './model.ts'
+import { type Actors, itemOf, type Model, pageOf } from './model.ts'
 
 /** A request for a timeline, without its window. */
 interface PageRequest {
@@ -145,10 +145,11 @@ export class Timelines {
     const page = await feed.timeline(reader, request)
     this.count(`${strategy} by ${page.servedBy}`)
     for (const item of page.items) {
-      const author = this.authorOf(item.id)
-      expect(item, strategy).toMatchObject({ author, text: `by ${author}` })
+      const { post, ...listed } = itemOf(this.postOf(item.post.id))
+      const content = { ...post, text: `by ${post.author}` }
+      expect(item, strategy).toMatchObject({ ...listed, post: content })
     }
-    const ids = page.items.map(({ id }) => id)
+    const ids = page.items.map(({ post }) => post.id)
     return {
       ids,
       pending: page.pending,
@@ -158,7 +159,11 @@ export class Timelines {
   }
 
   private authorOf(id: PostId): UserId {
-    return this.actors.posts.find((post) => post.id === id)?.author as UserId
+    return this.postOf(id).author
+  }
+
+  private postOf(id: PostId): PostRef {
+    return this.actors.posts.find((post) => post.id === id) as PostRef
   }
 }
 

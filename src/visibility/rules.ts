@@ -56,7 +56,7 @@ interface Rule<Fact extends keyof Facts> {
   readonly meaning: string
   /** The purposes that the rule forbids. */
   readonly forbids: readonly Purpose[]
-  /** The facts that it depends on. Whoever asks must have them. */
+  /** The facts that it depends on. Each caller must have them. */
   readonly facts: readonly Fact[]
   readonly hides: (
     viewer: UserId | undefined,
@@ -65,7 +65,7 @@ interface Rule<Fact extends keyof Facts> {
   ) => boolean
 }
 
-/** Keeps the literal types of a rule, from which {@link FactsFor} derives what whoever asks must know. */
+/** Keeps the literal types of a rule, from which {@link FactsFor} derives what a caller must know. */
 const rule = <const P extends readonly Purpose[], const F extends readonly (keyof Facts)[]>(
   descriptor: Rule<F[number]> & { readonly forbids: P; readonly facts: F },
 ) => descriptor
@@ -128,7 +128,7 @@ export type RuleFor<P extends Purpose> = {
 }[keyof Rules]
 /** The names of the facts that decide a purpose. */
 export type FactFor<P extends Purpose> = Rules[RuleFor<P>]['facts'][number]
-/** The facts that decide a purpose. A rule that needs another fact does not compile until all who ask have it. */
+/** The facts that decide a purpose. A rule that needs another fact does not compile until all callers have it. */
 export type FactsFor<P extends Purpose> = Pick<Facts, FactFor<P>>
 
 const all = Object.entries(rules) as [keyof Rules, Rule<keyof Facts>][]

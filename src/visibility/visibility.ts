@@ -70,7 +70,7 @@ export class Visibility {
     return Object.fromEntries(loaded) as unknown as FactsFor<P>
   }
 
-  /** The users with whom the viewer may not do something. The reads of {@link load}. */
+  /** The users that a purpose is forbidden for. The reads of {@link load}. */
   async hiddenAmong(purpose: UserPurpose, users: readonly UserId[]): Promise<Set<UserId>> {
     const facts = await this.load(purpose, users)
     return new Set(users.filter((user) => !isShown(purpose, this.viewer, { user }, facts)))

@@ -30,7 +30,7 @@ export interface Waiting {
   readonly filled: UserId[]
 }
 
-/** What waits, of the reader and of authors whom the reader follows. */
+/** What waits, of the reader and of authors that the reader follows. */
 interface Row extends Omit<Waiting, 'isMany'> {
   /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
   readonly waiting: number

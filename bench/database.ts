@@ -49,7 +49,6 @@ export async function openBenchDatabase(
     ? await openMongod({
         dataFolder: folder,
         binFolder: resolve('.feedline/bin'),
-        mongodBinary: process.env.MONGOD_BINARY,
         log,
       })
     : undefined

@@ -87,7 +87,6 @@ async function startTarget(
   const disk = smallDisk ?? (await createPlainDisk(folder, memberCount))
   cleanup.add(disk.close)
   const mongod = await findMongod({
-    mongodBinary: process.env.MONGOD_BINARY,
     binFolder: join(import.meta.dirname, '../.feedline/bin'),
     log,
   })

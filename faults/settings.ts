@@ -24,10 +24,7 @@ const perProcess: Readonly<Record<ProcessName, Settings>> = {
     SIZED_BUCKET_SIZE: '5',
     CACHE_AWAY_DAYS: '30',
     FANOUT_INLINE_MAX: '0',
-    LIKES_THRESHOLD: '3',
-    COMMENTS_THRESHOLD: '2',
-    SHARES_THRESHOLD: '2',
-    OVERFLOW_CAPACITY: '3',
+    OVERFLOW_THRESHOLD: '3',
   },
   'server-2': {
     FEED_STRATEGY: 'CACHE',
@@ -38,10 +35,7 @@ const perProcess: Readonly<Record<ProcessName, Settings>> = {
     SIZED_BUCKET_SIZE: '8',
     CACHE_AWAY_DAYS: '20',
     FANOUT_INLINE_MAX: '200',
-    LIKES_THRESHOLD: '2',
-    COMMENTS_THRESHOLD: '3',
-    SHARES_THRESHOLD: '1',
-    OVERFLOW_CAPACITY: '4',
+    OVERFLOW_THRESHOLD: '2',
   },
   worker: {
     FEED_STRATEGY: 'FANOUT_ON_READ',
@@ -52,10 +46,7 @@ const perProcess: Readonly<Record<ProcessName, Settings>> = {
     SIZED_BUCKET_SIZE: '6',
     CACHE_AWAY_DAYS: '10',
     FANOUT_INLINE_MAX: '50',
-    LIKES_THRESHOLD: '1',
-    COMMENTS_THRESHOLD: '1',
-    SHARES_THRESHOLD: '3',
-    OVERFLOW_CAPACITY: '2',
+    OVERFLOW_THRESHOLD: '1',
   },
 }
 

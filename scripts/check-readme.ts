@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +16,7 @@ const fences = Array.from(
   texts.join('\n').matchAll(/^```(\w*)\n(.*?)^```/gms),
   ([, kind = '', text = '']) => ({ kind, text: text.trim() }),
 )
-const downloadedMongod = join(root, '.feedline/bin/mongod')
+const downloaded = join(root, '.feedline/bin')
 const folder = await mkdtemp(join(tmpdir(), 'feedline-readme-'))
 // The environment of the server. Uses the downloaded mongod if there is one.
 const env = {
@@ -25,8 +24,7 @@ const env = {
   PORT: '0',
   MONGODB_URI: '',
   FEEDLINE_DATA: join(folder, 'data'),
-  MONGOD_BINARY:
-    process.env.MONGOD_BINARY ?? (existsSync(downloadedMongod) ? downloadedMongod : ''),
+  PATH: `${process.env.PATH}:${downloaded}`,
 }
 const server = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
 const ended = once(server, 'exit')

@@ -49,7 +49,6 @@ export async function runSoak(
       ...timelineEnv,
       MONGODB_URI: database.uri,
       MONGODB_DATABASE: database.db.databaseName,
-      RECEIVE_SECONDS: '5',
       DRAIN_SECONDS: '0',
       RATE_LIMIT_MUTATIONS: '0',
     },

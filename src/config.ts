@@ -1,7 +1,7 @@
-import { type EngagementKind, kinds, perKind } from './engagement/kinds.ts'
+import { type EngagementKind, kinds, perKind, thresholdDefault } from './engagement/kinds.ts'
 import { shown } from './lib/shown.ts'
 import { type Given, readVariables, type ValuesOf } from './lib/variables.ts'
-import { commonVariables, databaseName, hmacAlgorithms, keyAlgorithms } from './variables.ts'
+import { commonVariables, databaseName } from './variables.ts'
 
 /** The storage of a user's followees: a second collection, or the reverse index on followers. */
 export type FollowingMode = 'collection' | 'reverse-index'
@@ -11,6 +11,18 @@ const databaseIn = (uri = ''): string | undefined =>
   /^[^:]+:\/\/(?:[^/?@]*@)?[^/?@]*\/([^?@]+)/s.exec(uri)?.[1]
 
 const defaultDatabase = 'feedline'
+
+/** The `MONGODB_URI` of a process that embeds a mongod. */
+const embedded = 'embedded'
+
+/** The most requests executed at once. A process lowers it itself while its core has no idle time. */
+const requestsMax = 100
+
+/** How many viewers' limits the signed-in requests of an address share: those of an office or a shared line. */
+const viewersPerAddress = 20
+
+/** The most users that a user may follow. It bounds the cost of a timeline that fans out on read. */
+const followeesMax = 10_000
 
 /** What can be configured, except timelines: `feed/config.ts` adds these. */
 export interface Config {
@@ -42,7 +54,6 @@ export interface Config {
     readonly name: string
     /** The database of a release that did not read the path of `uri`, which alone names another one. */
     readonly formerName?: string | undefined
-    readonly mongodBinary: string | undefined
     readonly dataFolder: string
   }
   readonly following: FollowingMode
@@ -55,10 +66,8 @@ export interface Config {
     readonly capacity: number
   }
   readonly drift: {
-    /** Which share of all users is looked at every hour; 0: none. */
+    /** Which share of all users is checked and repaired every hour; 0: none. */
     readonly sharePerHour: number
-    /** Whether drift is repaired, or only logged. */
-    readonly repair: boolean
   }
   readonly auth: AuthConfig
   readonly users: {
@@ -80,8 +89,19 @@ export interface AuthConfig {
   readonly jwksUrl: string | undefined
   readonly issuer: string | undefined
   readonly audience: string | undefined
-  readonly algorithms: readonly string[]
 }
+
+/**
+ * How long the lists of a post are.
+ * @param threshold how many likes a post holds itself. The other kinds are in proportion, with at least one entry.
+ */
+const engagementConfig = (threshold: number): Config['engagement'] => ({
+  thresholds: perKind((kind) =>
+    Math.max(1, Math.round((kinds[kind].threshold * threshold) / thresholdDefault)),
+  ),
+  // Few documents hold a long list.
+  capacity: Math.min(1_000, 10 * threshold),
+})
 
 /** What is wrong with the configuration, all of it at once. */
 export class ConfigError extends Error {
@@ -104,7 +124,8 @@ export function readCommonConfig(
   use: Use,
 ): { config: Config; problems: readonly string[] } {
   const { values: e, wrong, problems } = readVariables(commonVariables, given)
-  const mayEmbed = e.EMBEDDED_MONGODB ?? e.NODE_ENV !== 'production'
+  const isEmbedded = e.MONGODB_URI === embedded
+  const mayEmbed = isEmbedded || e.NODE_ENV !== 'production'
   const inPath = e.MONGODB_DATABASE === undefined ? databaseIn(e.MONGODB_URI) : undefined
   const config: Config = {
     production: e.NODE_ENV === 'production',
@@ -115,37 +136,32 @@ export function readCommonConfig(
       trustedDocuments: e.TRUSTED_DOCUMENTS,
       requestMsMax: e.REQUEST_TIMEOUT_SECONDS * 1_000,
       trustedProxies: e.TRUSTED_PROXIES,
-      requestsMax: e.REQUESTS_MAX,
+      requestsMax,
       rateLimits: {
         cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
         mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),
-        viewersPerAddress: e.RATE_LIMIT_ADDRESS_VIEWERS,
+        viewersPerAddress,
         isShared: e.RATE_LIMIT_STORE === 'mongodb',
       },
     },
     logLevel: e.LOG_LEVEL,
     database: {
-      uri: e.MONGODB_URI,
+      uri: isEmbedded ? undefined : e.MONGODB_URI,
       mayEmbed,
       name: e.MONGODB_DATABASE ?? inPath ?? defaultDatabase,
       formerName: inPath && inPath !== defaultDatabase ? defaultDatabase : undefined,
-      mongodBinary: e.MONGOD_BINARY,
       dataFolder: e.FEEDLINE_DATA,
     },
     following: e.FOLLOWING,
-    followeesMax: e.FOLLOWEES_MAX,
-    engagement: {
-      thresholds: perKind((kind) => e[kinds[kind].threshold.variable]),
-      capacity: e.OVERFLOW_CAPACITY,
-    },
-    drift: { sharePerHour: e.DRIFT_SAMPLE, repair: e.DRIFT_REPAIR },
+    followeesMax,
+    engagement: engagementConfig(e.OVERFLOW_THRESHOLD),
+    drift: { sharePerHour: e.DRIFT_SAMPLE },
     auth: {
-      dev: e.AUTH_DEV ?? e.NODE_ENV !== 'production',
+      dev: e.NODE_ENV !== 'production',
       secret: e.AUTH_JWT_SECRET,
       jwksUrl: e.AUTH_JWKS_URL,
       issuer: e.AUTH_ISSUER,
       audience: e.AUTH_AUDIENCE,
-      algorithms: e.AUTH_ALGORITHMS ?? (e.AUTH_JWKS_URL ? ['RS256', 'ES256', 'EdDSA'] : ['HS256']),
     },
     users: { reservedHandles: e.RESERVED_HANDLES },
     posts: { blockedWords: e.BLOCKED_WORDS, validatorModules: e.CONTENT_VALIDATORS },
@@ -167,7 +183,7 @@ type Checked<Name extends keyof Values> = {
 
 function databaseProblems({ MONGODB_URI }: Checked<'MONGODB_URI'>, isRequired: boolean): string[] {
   return isRequired && !MONGODB_URI
-    ? ['MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true']
+    ? [`MONGODB_URI: production requires it; ${embedded} runs one on this machine`]
     : []
 }
 
@@ -189,31 +205,15 @@ export function pathProblem(
 }
 
 function authProblems(
-  e: Checked<'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL' | 'AUTH_ALGORITHMS' | 'AUTH_DEV'>,
+  e: Checked<'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL'>,
   signsIn: boolean,
 ): string[] {
   const problems: string[] = []
-  if (e.NODE_ENV === 'production') {
-    if (String(e.AUTH_DEV) === 'true') {
-      problems.push(
-        'AUTH_DEV: must not be true in production: it lets every client act as any user',
-      )
-    }
-    if (signsIn && !e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
-      problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them')
-    }
+  if (e.NODE_ENV === 'production' && signsIn && !e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
+    problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them')
   }
   if (e.AUTH_JWT_SECRET && e.AUTH_JWKS_URL) {
     problems.push('AUTH_JWT_SECRET and AUTH_JWKS_URL: only one may be set')
-  }
-  if (Array.isArray(e.AUTH_ALGORITHMS)) {
-    const allowed: readonly string[] = e.AUTH_JWKS_URL ? keyAlgorithms : hmacAlgorithms
-    const wrong = e.AUTH_ALGORITHMS.filter((name) => !allowed.includes(name))
-    if (wrong.length > 0) {
-      problems.push(
-        `AUTH_ALGORITHMS: ${wrong.join(', ')} cannot be used with ${e.AUTH_JWKS_URL ? 'AUTH_JWKS_URL' : 'AUTH_JWT_SECRET'}`,
-      )
-    }
   }
   return problems
 }

@@ -9,6 +9,8 @@ import { content, database, limitsOfData, serving, signIn } from './variables.ts
 export interface AppConfig extends Config {
   readonly feed: FeedConfig
   readonly operations: OperationsConfig
+  /** A line for each variable that is set and that this release does not read. */
+  readonly warnings: readonly string[]
 }
 
 /** The environment variables by the headings of docs/reference/configuration.md. */
@@ -25,10 +27,47 @@ export const variableSections: Readonly<Record<string, Variables>> = {
 /** The names of all environment variables that Feedline reads. */
 export const variableNames: readonly string[] = Object.values(variableSections).flatMap(Object.keys)
 
-/** Variables of earlier releases that must not be ignored, because data would seem lost, and what to do. */
-const removedVariables: Readonly<Record<string, string>> = {
-  TIMELINES_URI:
-    'this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it',
+/** A variable of earlier releases. */
+interface Withdrawn {
+  /** What holds instead, and what to do. */
+  readonly text: string
+  /** Whether a process refuses to start with it: ignored, data would seem lost, or others could sign in. */
+  readonly isRefused?: true
+}
+
+/** Variables of earlier releases. A server and a worker warn of those that are set, or refuse to start. */
+const withdrawn: Readonly<Record<string, Withdrawn>> = {
+  TIMELINES_URI: {
+    text: 'this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it',
+    isRefused: true,
+  },
+  EMBEDDED_MONGODB: {
+    text: 'MONGODB_URI says it: embedded, or the database to use; unset EMBEDDED_MONGODB',
+    isRefused: true,
+  },
+  AUTH_DEV: {
+    text: 'Dev sign-in follows NODE_ENV, and production has none; unset AUTH_DEV',
+    isRefused: true,
+  },
+  AUTH_ALGORITHMS: {
+    text: 'tokens are signed with HS256 by the secret, or with the algorithm of their key at AUTH_JWKS_URL, which its "alg" may name; unset AUTH_ALGORITHMS',
+    isRefused: true,
+  },
+  MONGOD_BINARY: { text: 'a mongod on the PATH is used first' },
+  REQUESTS_MAX: { text: 'at most 100 requests are executed at once, fewer while the core is busy' },
+  RATE_LIMIT_ADDRESS_VIEWERS: {
+    text: 'signed-in requests of one address share the limits of 20 viewers; a higher RATE_LIMIT_COST raises both',
+  },
+  RECEIVE_SECONDS: { text: 'a request must arrive, and its answer be read, within 30 s' },
+  KEEP_ALIVE_SECONDS: { text: 'an idle connection stays open for 620 s' },
+  SLOW_REQUEST_MS: { text: 'requests from 1 s on are logged as slow' },
+  STOP_SECONDS: { text: 'after DRAIN_SECONDS, a stop takes at most 15 s' },
+  FOLLOWEES_MAX: { text: 'a user may follow 10,000 users' },
+  LIKES_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it' },
+  SHARES_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it' },
+  COMMENTS_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it, to a fifth' },
+  OVERFLOW_CAPACITY: { text: 'it is ten times OVERFLOW_THRESHOLD, and 1,000 at most' },
+  DRIFT_REPAIR: { text: 'DRIFT_SAMPLE repairs what it finds; feedline verify only reports' },
 }
 
 /**
@@ -48,15 +87,17 @@ export function readConfig(
   const feed = readFeedConfig(given)
   const operations = readOperationsConfig(given, common.config)
   const { uri } = common.config.database
+  const old = Object.entries(withdrawn).flatMap(([name, { text, isRefused = false }]) =>
+    given[name] === undefined ? [] : [{ isRefused, line: `${name}: ${text}` }],
+  )
   const problems = [
     ...[common, feed, operations].flatMap((part) => part.problems),
     ...[uriProblem(uri) ?? pathProblem(uri, given.MONGODB_DATABASE) ?? []].flat(),
-    ...Object.entries(removedVariables).flatMap(([name, problem]) =>
-      given[name] === undefined ? [] : `${name}: ${problem}`,
-    ),
+    ...old.flatMap(({ isRefused, line }) => (isRefused ? line : [])),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
-  return { ...common.config, feed: feed.config, operations: operations.config }
+  const warnings = old.map(({ line }) => `${line}. The variable is ignored`)
+  return { ...common.config, feed: feed.config, operations: operations.config, warnings }
 }
 
 /** {@link readConfig} of this process, for a command that does not serve. */

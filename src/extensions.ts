@@ -11,11 +11,9 @@ export interface EmbeddedDatabase {
   stop(): Promise<void>
 }
 
-/** Where an embedded database keeps its data, and what runs it. */
+/** Where an embedded database keeps its data. */
 export interface EmbeddedOptions {
   readonly dataFolder: string
-  /** The only mongod to use, if set. */
-  readonly mongodBinary: string | undefined
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
 }

@@ -54,9 +54,8 @@ export async function openDatabase(
   options: OpenOptions,
 ): Promise<OpenDatabase> {
   const { profile, anyVersion, log, warn = log } = options
-  const { uri, name, dataFolder, mongodBinary } = config.database
-  const mongod =
-    uri === undefined ? await openEmbedded({ dataFolder, mongodBinary, log }) : undefined
+  const { uri, name, dataFolder } = config.database
+  const mongod = uri === undefined ? await openEmbedded({ dataFolder, log }) : undefined
   const address = uri ?? mongod?.uri ?? ''
   const uriCheck = uri === undefined ? undefined : new UriCheck(uri, name)
   let client: MongoClient | undefined

@@ -19,6 +19,7 @@ export async function openProcess<T>(
   log: Log,
   start: (opened: Opened) => Promise<T>,
 ): Promise<T> {
+  for (const warning of config.warnings) log.warn(warning)
   const tracing = await startTracing(config.operations.traceEndpoint, log)
   return orDispose(tracing, async () => {
     const database = await openDatabase(config, {

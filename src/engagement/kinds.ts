@@ -6,8 +6,8 @@ export interface KindRow {
   readonly key: 'actor' | '_id'
   /** Whether an entry has a text. It passes the rules of posts. */
   readonly hasText: boolean
-  /** The number of entries from which a list overflows its post: the environment variable that sets it. */
-  readonly threshold: { readonly variable: string; readonly default: number }
+  /** The number of entries from which a list overflows its post. Another `OVERFLOW_THRESHOLD` than 100 scales it. */
+  readonly threshold: number
   /** The type of an entry in the schema, also the prefix of its global id, and the descriptions of its fields. */
   readonly node: {
     readonly type: string
@@ -40,6 +40,9 @@ interface DescribedMutation {
 
 type ValidRow = KindRow & ({ readonly key: 'actor' } | { readonly viewer: null })
 
+/** The standard `OVERFLOW_THRESHOLD`. */
+export const thresholdDefault = 100
+
 /**
  * The kinds of engagement: one row each. Configuration, lists, counts, global ids, the schema and the checks of
  * integrity derive from a row. The name of a row is also the name of its list in stored posts.
@@ -49,7 +52,7 @@ export const kinds = {
     noun: 'like',
     key: 'actor',
     hasText: false,
-    threshold: { variable: 'LIKES_THRESHOLD', default: 100 },
+    threshold: thresholdDefault,
     node: {
       type: 'Like',
       description: 'A like of a post by a user.',
@@ -78,7 +81,8 @@ export const kinds = {
     noun: 'comment',
     key: '_id',
     hasText: true,
-    threshold: { variable: 'COMMENTS_THRESHOLD', default: 20 },
+    // Entries with texts are larger.
+    threshold: thresholdDefault / 5,
     node: {
       type: 'Comment',
       description: 'A comment on a post.',
@@ -108,7 +112,7 @@ export const kinds = {
     noun: 'share',
     key: 'actor',
     hasText: false,
-    threshold: { variable: 'SHARES_THRESHOLD', default: 100 },
+    threshold: thresholdDefault,
     node: {
       type: 'Share',
       description: 'A share of a post by a user.',
@@ -147,9 +151,6 @@ export type KindKeyedBy<Key extends KindRow['key']> = {
 
 /** The field of Post with the number of entries of a kind. */
 export type CountField = (typeof kinds)[EngagementKind]['count']['field']
-
-/** The environment variable with the threshold of a kind. */
-export type ThresholdVariable = (typeof kinds)[EngagementKind]['threshold']['variable']
 
 /** All kinds, in the order of the table. */
 export const engagementKinds = Object.keys(kinds) as readonly EngagementKind[]

@@ -13,6 +13,13 @@ export type Authenticate = (headers: readonly string[]) => Promise<UserId | unde
 const refused = (problem: string, cause?: unknown) =>
   new DomainError('UNAUTHENTICATED', `Authorization: ${problem}`, { cause })
 
+/** Those of a secret, and those of published keys. Apart, so that no public key verifies a token as a secret. */
+const secretAlgorithms = ['HS256']
+const keyAlgorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA'],
+]
+
 /**
  * Verifies `Bearer` tokens by secret or JWKS, with an allowlist of algorithms, issuer and audience. In development also
  * accepts `Dev <handle>` without verification.
@@ -49,7 +56,7 @@ function createVerify(auth: AuthConfig): ((token: string) => Promise<UserId>) | 
   const keys = keysOf(auth)
   if (keys === undefined) return undefined
   const options = {
-    algorithms: [...auth.algorithms],
+    algorithms: auth.secret === undefined ? keyAlgorithms : secretAlgorithms,
     ...(auth.issuer === undefined ? {} : { issuer: auth.issuer }),
     ...(auth.audience === undefined ? {} : { audience: auth.audience }),
     requiredClaims: ['sub', 'exp'],

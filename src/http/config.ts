@@ -6,7 +6,6 @@ import {
   port,
   readVariables,
   type Variables,
-  wholeNumber,
 } from '../lib/variables.ts'
 
 /** How the process is watched and stopped, and how long it waits for clients. */
@@ -19,8 +18,6 @@ export interface OperationsConfig {
   readonly stopMs: number
   /** The most time in which a request must arrive, in milliseconds. */
   readonly receiveMs: number
-  /** How long an idle connection of a client stays open, in milliseconds. */
-  readonly keepAliveMs: number
   /** From which duration on a request is logged as slow, in milliseconds. */
   readonly slowMs: number
   /** The base URL of the collector that spans are sent to. Undefined: tracing is off. */
@@ -35,6 +32,15 @@ const productionDrainSeconds = 10
 
 /** In production, a scraper needs to know the port. It is that of the image. */
 const productionAdminPort = 4001
+
+/** In this time a request of the standard length is answered, and then jobs and the database are closed. */
+const stopMs = 15_000
+
+/** A request of the largest size, and the largest answer, pass in this time through a phone's slow network. */
+const receiveMs = 30_000
+
+/** Twice the slowest page of the benchmarks under load. The histogram of durations has every other bound. */
+const slowMs = 1_000
 
 /** The environment variables of operation, with their texts for docs/reference/configuration.md. */
 export const operationsVariables = {
@@ -57,28 +63,6 @@ export const operationsVariables = {
       'How long a signalled process [still serves](../how-to/operations.md#stop-and-restart) while `/readyz` says 503: longer than your balancer takes to notice',
     processes: 'own',
   },
-  STOP_SECONDS: {
-    schema: seconds(1).default(15),
-    reason: 'How long it may take to stop after that',
-    processes: 'own',
-  },
-  RECEIVE_SECONDS: {
-    schema: seconds(1).default(30),
-    reason:
-      'The time in which a request must arrive, head and body, and in which its answer must be read',
-    processes: 'own',
-  },
-  KEEP_ALIVE_SECONDS: {
-    schema: wholeNumber(1, 86_400).default(72),
-    reason:
-      'How long an idle connection stays open: longer than your balancer keeps its own, which is often 60 s ([clients](../how-to/operations.md#clients))',
-    processes: 'own',
-  },
-  SLOW_REQUEST_MS: {
-    schema: wholeNumber(1, 1e9).default(1_000),
-    reason: 'The duration from which a request is logged as slow, at `warn`',
-    processes: 'own',
-  },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: httpUrl.optional(),
     unset: 'no tracing',
@@ -96,10 +80,9 @@ export function readOperationsConfig(
   const config = {
     admin: { host: e.ADMIN_HOST, port: e.ADMIN_PORT ?? (production ? productionAdminPort : 0) },
     drainMs: (e.DRAIN_SECONDS ?? (production ? productionDrainSeconds : 0)) * 1_000,
-    stopMs: e.STOP_SECONDS * 1_000,
-    receiveMs: e.RECEIVE_SECONDS * 1_000,
-    keepAliveMs: e.KEEP_ALIVE_SECONDS * 1_000,
-    slowMs: e.SLOW_REQUEST_MS,
+    stopMs,
+    receiveMs,
+    slowMs,
     traceEndpoint: e.OTEL_EXPORTER_OTLP_ENDPOINT,
   }
   return { config, problems }

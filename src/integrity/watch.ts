@@ -11,7 +11,7 @@ const hourMs = 3_600_000
 
 /**
  * Checks a random share of all users every hour, a few each minute. Checks their accounts, counters, edges, blocks,
- * posts and engagement, but not their timelines. Logs findings, and repairs them if configured. Each process takes its
+ * posts and engagement, but not their timelines. Logs and repairs what it finds. Each process takes its
  * own samples.
  */
 export class DriftWatch {
@@ -36,7 +36,7 @@ export class DriftWatch {
   }
 
   /**
-   * Checks one sample now: a dry run of {@link reconcile}. After findings, and if configured to repair, also a run.
+   * Checks one sample now: a dry run of {@link reconcile}. After findings, also a run.
    * @param size the number of users.
    */
   async sample(size: number): Promise<void> {
@@ -49,9 +49,7 @@ export class DriftWatch {
     let result = await reconcile(this.services, { ...which, dryRun: true })
     const { drifted, edges, accounts, others, reported } = result.tally
     if (drifted + edges + accounts + others + reported > 0) {
-      if (this.config.repair) {
-        result = await reconcile(this.services, { ...which, dryRun: false })
-      }
+      result = await reconcile(this.services, { ...which, dryRun: false })
       const { tally, largest, ...more } = result
       const shown = { largest: largest.slice(0, 10), reported: more.reported.slice(0, 10) }
       this.log.warn({ ...tally, ...shown }, 'counters have drifted')

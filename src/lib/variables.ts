@@ -32,10 +32,6 @@ export const port = wholeNumber(0, 65_535)
 export const oneOf = <const Value extends string>(values: readonly Value[]) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` })
 
-export const flag = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((text) => text === 'true')
-
 /** Texts with commas between them. */
 export const commaList = z.string().transform((text) =>
   text
@@ -59,7 +55,10 @@ export const httpUrl = z
 
 export const mongodbUri = z
   .string()
-  .regex(/^mongodb(\+srv)?:\/\//, 'must start with mongodb:// or mongodb+srv://')
+  .regex(
+    /^mongodb(\+srv)?:\/\/|^embedded$/,
+    'must start with mongodb:// or mongodb+srv://, or be embedded',
+  )
 
 /** An origin in the form that browsers send. */
 export const origin = z

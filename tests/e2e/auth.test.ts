@@ -14,7 +14,7 @@ const shared = useApp({
   AUTH_JWT_SECRET: secret,
   AUTH_ISSUER: 'https://id.example',
   AUTH_AUDIENCE: 'feedline',
-  AUTH_DEV: 'false',
+  NODE_ENV: 'production',
 })
 const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: secret })
 const dev = useApp()

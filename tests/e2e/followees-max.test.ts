@@ -4,7 +4,7 @@ import { useApp } from '../support/app.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const followeesMax = 3
-const app = useApp({ FOLLOWEES_MAX: String(followeesMax) })
+const app = useApp({}, () => ({ followeesMax }))
 const people = Array.from({ length: 5 }, (_, n) => handle(`p${n}`))
 const [ann, ben, famous] = [handle('ann'), handle('ben'), handle('famous')]
 

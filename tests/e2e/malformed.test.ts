@@ -12,17 +12,17 @@ import {
   restore,
   type Stored,
 } from '../integration/damage/malformed.ts'
-import { useApp } from '../support/app.ts'
+import { useApp, withLimits } from '../support/app.ts'
 import { patient } from '../support/patience.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { readDefinitions, readFileNames } from '../support/written-operations.ts'
 
 const strategies = ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 
-const app = useApp({
-  ...{ FEED_MAINTAINED: strategies.join(','), TIMELINE_AWAY_DAYS: '30' },
-  ...{ LIKES_THRESHOLD: '2', COMMENTS_THRESHOLD: '2', SHARES_THRESHOLD: '2' },
-})
+const app = useApp(
+  { FEED_MAINTAINED: strategies.join(','), TIMELINE_AWAY_DAYS: '30' },
+  withLimits({ threshold: 2, capacity: 1_000 }),
+)
 
 const [ann, bob, cem, dan] = ['ann', 'bob', 'cem', 'dan'].map(handle) as [
   never,

@@ -9,12 +9,12 @@ import {
 import { expect, test } from 'vitest'
 import { commandPrice } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
-import { useApp } from '../support/app.ts'
+import { useApp, withLimits } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { type MutationName, mutationCases, newPair } from '../support/mutation-cases.ts'
 
-const app = useApp({ LIKES_THRESHOLD: '1', COMMENTS_THRESHOLD: '1', SHARES_THRESHOLD: '1' })
+const app = useApp({}, withLimits({ threshold: 1, capacity: 1_000 }))
 const prepared = mutationCases(app)
 const schema = createSchema()
 const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimitDocument } from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../../src/graphql/rate-limit.ts'
-import { type Answer, useApp } from '../support/app.ts'
+import { type Answer, useApp, withRequestsMax } from '../support/app.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 /** One request is executed, and four wait. */
-const busy = useApp({ REQUESTS_MAX: '1' })
+const busy = useApp({}, withRequestsMax(1))
 const limited = useApp({ RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '5' })
 const behindProxy = useApp({ RATE_LIMIT_COST: '10000', TRUSTED_PROXIES: '127.0.0.1' })
 const [ann, ben] = [handle('ann'), handle('ben')]

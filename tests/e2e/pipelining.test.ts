@@ -2,12 +2,15 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { beforeAll, expect, test } from 'vitest'
 import { requestsInFlight } from '../../src/metrics/requests.ts'
-import { useApp } from '../support/app.ts'
+import { useApp, withRequestsMax } from '../support/app.ts'
 import { reserveFailpoint } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 // Each request is logged, as a slow one.
-const app = useApp({ REQUESTS_MAX: '2', RATE_LIMIT_COST: '10000', SLOW_REQUEST_MS: '1' })
+const app = useApp({ RATE_LIMIT_COST: '10000' }, (config) => ({
+  ...withRequestsMax(2)(config),
+  operations: { ...config.operations, slowMs: 1 },
+}))
 beforeAll(() => openAccounts(app.services, [handle('ann')]))
 
 const query = '{ user(handle: "ann") { name } }'

@@ -10,7 +10,9 @@ const production = useApp({
   NODE_ENV: 'production',
   AUTH_JWT_SECRET: secret,
 })
-const slow = useApp({ SLOW_REQUEST_MS: '700' })
+const slow = useApp({}, ({ operations }) => ({
+  operations: { ...operations, slowMs: 700 },
+}))
 const silent = useApp()
 
 interface Line {
@@ -92,7 +94,7 @@ test('probes are not logged', async () => {
   expect(production.logged.length).toBe(seen + 1)
 })
 
-test('a request above SLOW_REQUEST_MS is logged at warn, and outside production no other request', async () => {
+test('a slow request is logged at warn, and outside production no other request', async () => {
   await slow.send({ query: '{ __typename }' })
   await silent.send({ query: '{ __typename }' })
   await using _ = await failCommand(slow.database.client, {

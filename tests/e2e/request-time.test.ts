@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandStartedEvent } from 'mongodb'
 import { beforeAll, expect, test } from 'vitest'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
-import { type TestApp, useApp } from '../support/app.ts'
+import { type TestApp, useApp, withRequestsMax } from '../support/app.ts'
 import { storeEdges } from '../support/edges.ts'
 import { failCommand } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -11,7 +11,7 @@ import { handle, openAccounts } from '../support/services.ts'
 const app = useApp()
 const hurried = useApp({ REQUEST_TIMEOUT_SECONDS: '0.5' })
 /** One request runs, and four wait. */
-const queued = useApp({ REQUESTS_MAX: '1', REQUEST_TIMEOUT_SECONDS: '3' })
+const queued = useApp({ REQUEST_TIMEOUT_SECONDS: '3' }, withRequestsMax(1))
 const reader = handle('reader')
 const people = Array.from({ length: 3_000 }, (_, n) => handle(`p${n}`))
 const blockMs = 100

@@ -116,8 +116,7 @@ test('a new database gets the schema version of the release that uses it first',
 
 test('an embedded database is migrated when it is opened', async () => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'feedline-schema-'))
-  const mongodBinary = process.env.MONGOD_BINARY
-  const mongod = await openMongod({ dataFolder, binFolder, mongodBinary, log: () => {} })
+  const mongod = await openMongod({ dataFolder, binFolder, log: () => {} })
   try {
     const client = await connect(mongod.uri, 'bulk')
     const meta = client.db('feedline').collection<{ _id: string }>('meta')
@@ -125,7 +124,7 @@ test('an embedded database is migrated when it is opened', async () => {
     const said: string[] = []
     const opened = await openDatabase(
       {
-        database: { uri: undefined, mayEmbed: true, name: 'feedline', dataFolder, mongodBinary },
+        database: { uri: undefined, mayEmbed: true, name: 'feedline', dataFolder },
         following: 'reverse-index',
       },
       { profile: 'serving', prepare: true, log: (line) => said.push(line) },

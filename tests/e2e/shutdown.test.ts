@@ -60,14 +60,14 @@ test('a worker in its drain is not ready, and ends', async () => {
 })
 
 test('a query that does not end is answered with UNAVAILABLE, and the server ends within its time', async () => {
-  const { server, url } = await serving({ STOP_SECONDS: '2' })
+  const { server, url } = await serving({ REQUEST_TIMEOUT_SECONDS: '60' })
   // The process has a client of its own, so the failure is limited by database and not by client.
   const { hosts } = database.client.options
   const client = { options: { appName: 'feedline', hosts } } as unknown as MongoClient
   await using _ = await failCommand(client, {
     failCommands: ['find', 'aggregate'],
     namespace: `${database.name}.users`,
-    blockMs: 4_000,
+    blockMs: 20_000,
   })
   const asked = ask(url)
   const half = createConnection(Number(new URL(url).port))

@@ -41,7 +41,7 @@ describe('a wrong variable', () => {
   const decimal = (min: number, max: number) => `must be a number from ${min} to ${max}`
   const strategies = 'must be one of FANOUT_ON_READ, '
   const url = 'must be an http or https URL'
-  const mongodb = 'must start with mongodb:// or mongodb+srv://'
+  const mongodb = 'must start with mongodb:// or mongodb+srv://, or be embedded'
   const host = 'must be an address or a host name'
 
   /** A wrong value of each variable, and what it must be. 'any': each text may be right, or is tried below. */
@@ -52,32 +52,21 @@ describe('a wrong variable', () => {
     CORS_ORIGINS: ['https://a.example/path', 'must be an origin'],
     TRUSTED_DOCUMENTS: 'any',
     TRUSTED_PROXIES: ['10.0.0.0/33', 'must be an address or a network'],
-    REQUESTS_MAX: ['0', whole(1, 10_000)],
     RATE_LIMIT_COST: ['9999', 'must be 0, or a whole number from 10000 to 1000000000'],
     RATE_LIMIT_MUTATIONS: ['1.5', 'must be 0, or a whole number from 1 to 1000000000'],
-    RATE_LIMIT_ADDRESS_VIEWERS: ['-1', whole(0, 1e6)],
     RATE_LIMIT_STORE: ['redis', 'must be one of memory, mongodb'],
     REQUEST_TIMEOUT_SECONDS: ['0', decimal(0.1, 300)],
     LOG_LEVEL: ['verbose', 'must be one of fatal, error, warn, info, debug, trace, silent'],
     MONGODB_URI: ['http://me:hidden@h', mongodb],
     MONGODB_DATABASE: ['admin', "must not be one of MongoDB's own databases"],
-    EMBEDDED_MONGODB: ['yes', 'must be true or false'],
-    MONGOD_BINARY: 'any',
     FEEDLINE_DATA: 'any',
     FOLLOWING: ['both', 'must be one of collection, reverse-index'],
-    FOLLOWEES_MAX: ['many', whole(1, 1_000_000)],
-    LIKES_THRESHOLD: ['1e3', whole(0, 10_000)],
-    COMMENTS_THRESHOLD: ['-1', whole(0, 10_000)],
-    SHARES_THRESHOLD: ['0x10', whole(0, 10_000)],
-    OVERFLOW_CAPACITY: ['0', whole(1, 10_000)],
+    OVERFLOW_THRESHOLD: ['0', whole(1, 10_000)],
     DRIFT_SAMPLE: ['2', decimal(0, 1)],
-    DRIFT_REPAIR: ['1', 'must be true or false'],
     AUTH_JWT_SECRET: ['hidden', 'must be at least 32 characters, and has 6'],
     AUTH_JWKS_URL: ['keys.example', url],
     AUTH_ISSUER: 'any',
     AUTH_AUDIENCE: 'any',
-    AUTH_ALGORITHMS: ['none', 'must be one of HS256, '],
-    AUTH_DEV: ['on', 'must be true or false'],
     RESERVED_HANDLES: 'any',
     BLOCKED_WORDS: 'any',
     CONTENT_VALIDATORS: 'any',
@@ -101,10 +90,6 @@ describe('a wrong variable', () => {
     ADMIN_HOST: ['localhost:4001', host],
     ADMIN_PORT: ['65536', whole(0, 65_535)],
     DRAIN_SECONDS: ['-1', decimal(0, 600)],
-    STOP_SECONDS: ['0', decimal(1, 600)],
-    RECEIVE_SECONDS: ['0', decimal(1, 600)],
-    KEEP_ALIVE_SECONDS: ['72s', whole(1, 86_400)],
-    SLOW_REQUEST_MS: ['fast', whole(1, 1e9)],
     OTEL_EXPORTER_OTLP_ENDPOINT: ['collector:4318', url],
   }
   const wrong = Object.entries(rows).flatMap(([name, row]) =>
@@ -140,6 +125,41 @@ describe('a wrong variable', () => {
       )
   })
 
+  test.each(['EMBEDDED_MONGODB', 'AUTH_DEV', 'AUTH_ALGORITHMS'])(
+    'a removed %s is refused, because ignored it would open what it closed',
+    async (name) => {
+      expect(await sentenceOf('serve', { [name]: 'false' })).toMatch(
+        new RegExp(`^invalid configuration: ${name}: .*; .*unset ${name}$`),
+      )
+    },
+  )
+
+  test('a server and a worker warn of each other removed variable, with what holds instead', async () => {
+    const old = { STOP_SECONDS: '20', LIKES_THRESHOLD: '5', SLOW_REQUEST_MS: 'wrong' }
+    for (const command of ['serve', 'worker']) {
+      const running = feedline([command], { ...settings(), ...old, PORT: '0' })
+      await running.says(/metrics and probes/)
+      const lines = running
+        .out()
+        .split('\n')
+        .filter((line) => line.includes('is ignored'))
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+        {
+          level: 40,
+          msg: 'SLOW_REQUEST_MS: requests from 1 s on are logged as slow. The variable is ignored',
+        },
+        {
+          msg: expect.stringMatching(
+            /^STOP_SECONDS: after DRAIN_SECONDS, a stop takes at most 15 s/,
+          ),
+        },
+        { msg: 'LIKES_THRESHOLD: OVERFLOW_THRESHOLD sets it. The variable is ignored' },
+      ])
+      running.child.kill('SIGTERM')
+      expect(await running.ended).toBe(0)
+    }
+  })
+
   const taken = createServer()
   afterAll(() => void taken.close())
   const settings = () => ({ MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: database.name })
@@ -147,7 +167,7 @@ describe('a wrong variable', () => {
 
   test('production alone names all that it requires', async () => {
     expect(await sentenceOf('serve', { NODE_ENV: 'production' })).toBe(
-      'invalid configuration: MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true; ' +
+      'invalid configuration: MONGODB_URI: production requires it; embedded runs one on this machine; ' +
         'AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them',
     )
   })
@@ -162,11 +182,6 @@ describe('a wrong variable', () => {
       'a validator that is not there',
       () => ({ ...settings(), CONTENT_VALIDATORS: './none.mjs' }),
       () => 'CONTENT_VALIDATORS: cannot load "./none.mjs"',
-    ],
-    [
-      'a mongod that is none',
-      () => ({ FEEDLINE_DATA: `${folder}/data`, MONGOD_BINARY: `${folder}/none` }),
-      () => `MONGOD_BINARY: ${folder}/none does not run (not found)`,
     ],
     [
       'a data folder that is a file',

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
@@ -20,7 +20,6 @@ import { compiledProgram, feedline } from '../support/process.ts'
 
 const endMsMax = patient(30_000)
 const program = compiledProgram('open-embedded')
-const mongodBinary = process.env.MONGOD_BINARY
 
 let dataFolder: string
 let toStop: { stop(): Promise<void> }[]
@@ -44,7 +43,6 @@ async function open(options: Partial<MongodOptions> = {}) {
   const opened = await openMongod({
     dataFolder,
     binFolder,
-    mongodBinary,
     log: () => {},
     ...options,
   })
@@ -231,9 +229,10 @@ describe('a full disk', () => {
       // A file system of a fixed size needs the rights of root.
       context.skip(!(await mounted()), 'this user may not mount a small disk')
       try {
-        const env = { FEEDLINE_DATA: join(small, 'data'), PORT: '0' }
-        const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
-        const server = feedline(['serve'], { ...env, MONGOD_BINARY: path })
+        const { path } = await findMongod({ binFolder, log: () => {} })
+        const PATH = `${dirname(path)}:${process.env.PATH}`
+        const env = { FEEDLINE_DATA: join(small, 'data'), PORT: '0', PATH }
+        const server = feedline(['serve'], env)
         const [, url = ''] = await server.says(/GraphQL: (http:\S+)\/graphql/)
         const { port } = JSON.parse(await readFile(join(small, 'data/mongod.json'), 'utf8'))
         await post(url)
@@ -252,7 +251,7 @@ describe('a full disk', () => {
         const full = `the disk of ${join(small, 'data')} is full; free some space and start again.`
         expect(server.out()).toContain(`"level":60`)
         expect(server.out()).toContain(`The embedded mongod ended: ${full}`)
-        const next = feedline(['serve'], { ...env, MONGOD_BINARY: path })
+        const next = feedline(['serve'], env)
         expect(await next.ended).toBe(1)
         expect(next.err()).toContain(full)
       } finally {
@@ -285,7 +284,7 @@ describe('error messages of the embedded mongod', () => {
   test('a data folder in use by another mongod is reported with its path', async () => {
     const first = await open()
     await first.stop()
-    const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
+    const { path } = await findMongod({ binFolder, log: () => {} })
     const port = await freePort()
     const foreign = await spawnMongod(path, dataFolder, port, [])
     toStop.push({ stop: () => endMongod(foreign.pid) })
@@ -317,19 +316,5 @@ describe('error messages of the embedded mongod', () => {
     await writeFile(join(dataFolder, 'db/storage.bson'), 'x')
     const message = await complaint(open())
     expect(message).toContain('Unable to read the storage engine metadata file')
-  })
-
-  test('a missing MONGOD_BINARY is reported, and no other mongod is tried', async () => {
-    const missing = join(dataFolder, 'none')
-    const message = await complaint(open({ mongodBinary: missing }))
-    expect(message).toBe(`MONGOD_BINARY: ${missing} does not run (not found).`)
-  })
-
-  test('a MONGOD_BINARY that is not a program is reported', async () => {
-    const text = join(dataFolder, 'text')
-    await writeFile(text, 'not a program')
-    expect(await complaint(open({ mongodBinary: text }))).toContain(
-      `MONGOD_BINARY: ${text} does not run`,
-    )
   })
 })

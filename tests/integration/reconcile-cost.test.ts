@@ -57,7 +57,6 @@ test('a snapshot that the server dropped is recognised, and the next scan needs 
   onTestFinished(() => rm(dataFolder, { recursive: true, force: true }))
   const mongod = await openMongod({
     ...{ dataFolder, binFolder, log: () => {} },
-    mongodBinary: process.env.MONGOD_BINARY,
   })
   onTestFinished(() => mongod.stop())
   const client = await connect(mongod.uri)

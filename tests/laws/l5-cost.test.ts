@@ -11,7 +11,7 @@ import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/gr
 import { createSchema } from '../../src/graphql/schema.ts'
 import { type EdgeId, IdMint, type PostId, type PostRef, type UserId } from '../../src/lib/ids.ts'
 import { timeCursors } from '../../src/list/cursor.ts'
-import { type AnsweredError, useApp } from '../support/app.ts'
+import { type AnsweredError, useApp, withLimits } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
@@ -22,13 +22,10 @@ import { handle, openAccounts } from '../support/services.ts'
 import { type RandomRequest, randomRequest, type Values } from './model/random-documents.ts'
 
 const maintained = feedStrategyNames.filter((name) => name !== 'HYBRID')
-const app = useApp({
-  FEED_MAINTAINED: maintained.join(),
-  LIKES_THRESHOLD: '3',
-  COMMENTS_THRESHOLD: '3',
-  SHARES_THRESHOLD: '3',
-  OVERFLOW_CAPACITY: '5',
-})
+const app = useApp(
+  { FEED_MAINTAINED: maintained.join() },
+  withLimits({ threshold: 3, capacity: 5 }),
+)
 const schema = createSchema()
 const reader = handle('reader')
 const people = Array.from({ length: 40 }, (_, n) => handle(`p${n}`))

@@ -22,7 +22,7 @@ interface ProcessAnswer {
 
 /** Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a second of processor time. */
 export async function answeringProcess(services: Services): Promise<AnsweringProcess> {
-  const config = readConfig({ NODE_ENV: 'test', EMBEDDED_MONGODB: 'true' })
+  const config = readConfig({ NODE_ENV: 'test', MONGODB_URI: 'embedded' })
   const log = createLog('silent', 'json')
   const readiness = new Readiness(async () => {})
   const { http } = await createServer({ config, services, log, readiness, nudge: () => {} })

@@ -1,7 +1,7 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import { print } from 'graphql'
 import { afterAll, beforeAll } from 'vitest'
-import { readConfig } from '../../src/environment.ts'
+import { type AppConfig, readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { createServer } from '../../src/graphql/server.ts'
 import { loadTrustedDocuments } from '../../src/graphql/trusted-documents.ts'
@@ -9,6 +9,7 @@ import type { OpenRequests } from '../../src/http/open-requests.ts'
 import { Readiness } from '../../src/http/readiness.ts'
 import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
+import { type Limits, sameLimits } from './engagement.ts'
 import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
 import { drain } from './services.ts'
@@ -76,13 +77,25 @@ export interface AnsweredError {
 }
 
 /** On a busy machine any request can be slow, and tests count the lines of the log. */
-const withoutSlowLines = { SLOW_REQUEST_MS: '600000' }
+const withoutSlowLines = 600_000
+
+/** Executes at most this number of requests at once. */
+export const withRequestsMax =
+  (requestsMax: number) =>
+  ({ http }: AppConfig): Pick<AppConfig, 'http'> => ({ http: { ...http, requestsMax } })
+
+/** Gives post lists other limits, so that a few entries overflow. */
+export const withLimits = (limits: Limits) => () => ({ engagement: sameLimits(limits) })
 
 /**
  * Gives a test file a running server without a worker. The server runs small jobs inline.
  * @param env variables of docs/reference/configuration.md.
+ * @param adjust changes what no variable sets.
  */
-export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
+export function useApp(
+  env: Readonly<Record<string, string>> = {},
+  adjust: (config: AppConfig) => Partial<AppConfig> = () => ({}),
+): TestApp {
   const database = useDatabase()
   const logged: string[] = []
   let url = ''
@@ -90,13 +103,10 @@ export function useApp(env: Readonly<Record<string, string>> = {}): TestApp {
   let requests: OpenRequests | undefined
   let close = async () => {}
   beforeAll(async () => {
-    const config = readConfig({
-      NODE_ENV: 'test',
-      // The database of the test file, whatever this says.
-      EMBEDDED_MONGODB: 'true',
-      ...withoutSlowLines,
-      ...env,
-    })
+    // The database of the test file, whatever MONGODB_URI says.
+    const read = readConfig({ NODE_ENV: 'test', MONGODB_URI: 'embedded', ...env })
+    const operations = { ...read.operations, slowMs: withoutSlowLines }
+    const config = { ...read, operations, ...adjust(read) }
     const log = createLog('info', { write: (line: string) => void logged.push(line) })
     services = createServices(database.client, database.db, config)
     await registerStrategies(services, config.feed.maintained)

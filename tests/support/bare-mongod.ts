@@ -28,8 +28,7 @@ export async function bareMongod(
   args: readonly string[],
   options: MongoClientOptions = {},
 ): Promise<BareMongod> {
-  const mongodBinary = process.env.MONGOD_BINARY
-  const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
+  const { path } = await findMongod({ binFolder, log: () => {} })
   const port = await freePort()
   const dbpath = join(folder, `${port}`)
   await mkdir(dbpath, { recursive: true })

@@ -113,7 +113,6 @@ async function embedded(): Promise<RunMongo> {
   const mongod = await openMongod({
     dataFolder,
     binFolder,
-    mongodBinary: process.env.MONGOD_BINARY,
     log: (line) => console.log(line),
     extraArgs: failpoints,
   })

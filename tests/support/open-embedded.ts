@@ -7,7 +7,6 @@ const [, , dataFolder = '', binFolder] = process.argv
 const mongod = await openMongod({
   dataFolder,
   binFolder,
-  mongodBinary: process.env.MONGOD_BINARY,
   log: () => {},
 })
 process.on('SIGTERM', () => process.exit(0))

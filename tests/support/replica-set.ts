@@ -32,8 +32,7 @@ export async function replicaSet({ isElectable = false } = {}): Promise<ReplicaS
   const folder = await mkdtemp(join('/dev/shm', 'feedline-set-')).catch(() =>
     mkdtemp(join(tmpdir(), 'feedline-set-')),
   )
-  const mongodBinary = process.env.MONGOD_BINARY
-  const { path } = await findMongod({ mongodBinary, binFolder, log: () => {} })
+  const { path } = await findMongod({ binFolder, log: () => {} })
   const extraArgs = [
     ...['--setParameter', 'enableTestCommands=1'],
     ...['--wiredTigerCacheSizeGB', '0.25', '--oplogSize', '64'],

@@ -26,13 +26,13 @@ describe('configuration', () => {
       database: { uri: undefined, name: 'feedline' },
       following: 'collection',
       feed: { strategy: 'FANOUT_ON_READ' },
-      auth: { dev: true, algorithms: ['HS256'] },
+      auth: { dev: true },
     })
   })
 
   test('an empty or blank variable counts as absent', () => {
-    expect(readConfig({ PORT: '', AUTH_DEV: '' })).toMatchObject({ http: { port: 4000 } })
-    const blank = { PORT: ' ', MONGODB_URI: '  ', FEEDLINE_DATA: '\t', MONGOD_BINARY: ' ' }
+    expect(readConfig({ PORT: '', DRIFT_SAMPLE: '' })).toMatchObject({ http: { port: 4000 } })
+    const blank = { PORT: ' ', MONGODB_URI: '  ', FEEDLINE_DATA: '\t' }
     expect(readConfig(blank)).toEqual(readConfig({}))
     expect(problemsOf({ ...production, AUTH_JWT_SECRET: ' '.repeat(40) })).toEqual([
       expect.stringContaining('production requires one of them'),
@@ -53,11 +53,12 @@ describe('configuration', () => {
       PORT: '80\r',
       HOST: ' 0.0.0.0 ',
       AUTH_JWT_SECRET: `${secret}\r`,
-      AUTH_DEV: 'true\t',
+      DRIFT_SAMPLE: '0.5\t',
     }
     expect(readConfig(given)).toMatchObject({
       http: { port: 80, host: '0.0.0.0' },
-      auth: { secret, dev: true },
+      auth: { secret },
+      drift: { sharePerHour: 0.5 },
     })
   })
 
@@ -158,9 +159,10 @@ describe('configuration', () => {
   )
 
   test('the configuration reports conflicting variables also if another variable is invalid', () => {
-    expect(problemsOf({ PORT: 'abc', AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'RS256' })).toEqual([
+    const both = { AUTH_JWT_SECRET: secret, AUTH_JWKS_URL: 'https://a.b/jwks' }
+    expect(problemsOf({ PORT: 'abc', ...both })).toEqual([
       expect.stringMatching(/^PORT: /),
-      expect.stringMatching(/^AUTH_ALGORITHMS: RS256 cannot be used with/),
+      expect.stringContaining('only one may be set'),
     ])
     expect(problemsOf({ ...production, AUTH_JWT_SECRET: 'short' })).toEqual([
       expect.stringContaining('at least 32'),
@@ -175,7 +177,6 @@ describe('configuration', () => {
       MONGODB_DATABASE: 'a.b',
       FOLLOWING: 'both',
       FEED_STRATEGY: 'MAGIC',
-      AUTH_DEV: 'true',
     }
     const problems = problemsOf(wrong)
     const named = Object.keys(wrong).filter((name) => name !== 'NODE_ENV')
@@ -185,31 +186,23 @@ describe('configuration', () => {
     expect(problems).toHaveLength(named.length + 1)
   })
 
-  test('production refuses AUTH_DEV=true, and disables it by default', () => {
-    expect(problemsOf({ ...production, AUTH_DEV: 'true' })).toEqual([
-      expect.stringMatching(/^AUTH_DEV: must not be true in production/),
-    ])
+  test('production has no Dev sign-in', () => {
+    expect(readConfig({}).auth.dev).toBe(true)
     expect(readConfig(production).auth.dev).toBe(false)
-    expect(readConfig({ ...production, AUTH_DEV: 'false' }).auth.dev).toBe(false)
   })
 
   test('production requires a secret or a key set that verifies tokens', () => {
     expect(problemsOf({ NODE_ENV: 'production', ...database })).toHaveLength(1)
     const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks', ...database }
-    expect(readConfig(jwks).auth.algorithms).toEqual(['RS256', 'ES256', 'EdDSA'])
+    expect(problemsOf(jwks)).toEqual([])
   })
 
-  test('a secret together with a key set, a short secret and unsuitable algorithms are refused', () => {
+  test('a secret together with a key set and a short secret are refused', () => {
     const both = { AUTH_JWT_SECRET: secret, AUTH_JWKS_URL: 'https://a.b/jwks' }
     expect(problemsOf(both)).toEqual([expect.stringContaining('only one may be set')])
     expect(problemsOf({ AUTH_JWT_SECRET: 'short' })).toEqual([
       expect.stringContaining('at least 32'),
     ])
-    const confused = { AUTH_JWKS_URL: 'https://a.b/jwks', AUTH_ALGORITHMS: 'RS256,HS256' }
-    expect(problemsOf(confused)).toEqual([
-      expect.stringContaining('HS256 cannot be used with AUTH_JWKS_URL'),
-    ])
-    expect(problemsOf({ AUTH_JWT_SECRET: secret, AUTH_ALGORITHMS: 'none' })).toHaveLength(1)
   })
 
   test('the maintained strategies are the named ones, the default strategy and FANOUT_ON_READ', () => {
@@ -227,14 +220,14 @@ describe('configuration', () => {
     ])
   })
 
-  test('an embedded database is allowed outside production, and by EMBEDDED_MONGODB', () => {
-    const mayEmbed = (env: Record<string, string>) => readConfig(env, 'none').database.mayEmbed
-    expect([mayEmbed({}), mayEmbed(production)]).toEqual([true, false])
+  test('an embedded database is allowed outside production, and by MONGODB_URI=embedded', () => {
+    const database = (env: Record<string, string>) => readConfig(env, 'none').database
+    expect([database({}).mayEmbed, database(production).mayEmbed]).toEqual([true, false])
     expect(problemsOf({ ...production, MONGODB_URI: '' })).toEqual([
-      'MONGODB_URI: production requires it, or EMBEDDED_MONGODB=true',
+      'MONGODB_URI: production requires it; embedded runs one on this machine',
     ])
-    expect(mayEmbed({ ...production, EMBEDDED_MONGODB: 'true' })).toBe(true)
-    expect(mayEmbed({ EMBEDDED_MONGODB: 'false' })).toBe(false)
+    const embedded = { uri: undefined, mayEmbed: true, name: 'feedline' }
+    expect(database({ ...production, MONGODB_URI: 'embedded' })).toMatchObject(embedded)
   })
 
   test('production alone names all that it requires, by what the process does', () => {
@@ -261,11 +254,8 @@ describe('configuration', () => {
     }
     expect(times({})).toEqual([0, 15_000])
     expect(times(production)).toEqual([10_000, 15_000])
-    expect(times({ ...production, DRAIN_SECONDS: '0', STOP_SECONDS: '5' })).toEqual([0, 5_000])
-    expect(problemsOf({ DRAIN_SECONDS: '-1', STOP_SECONDS: '0' })).toEqual([
-      expect.stringMatching(/^DRAIN_SECONDS: /),
-      expect.stringMatching(/^STOP_SECONDS: /),
-    ])
+    expect(times({ ...production, DRAIN_SECONDS: '0' })).toEqual([0, 15_000])
+    expect(problemsOf({ DRAIN_SECONDS: '-1' })).toEqual([expect.stringMatching(/^DRAIN_SECONDS: /)])
   })
 
   test('RESERVED_HANDLES replaces the standard list, and a comma reserves none', () => {
@@ -273,6 +263,14 @@ describe('configuration', () => {
     expect(reserved({})).toContain('admin')
     expect(reserved({ RESERVED_HANDLES: 'ceo, cto' })).toEqual(['ceo', 'cto'])
     expect(reserved({ RESERVED_HANDLES: ',' })).toEqual([])
+  })
+
+  test('OVERFLOW_THRESHOLD sets the sizes of all lists of a post', () => {
+    const engagement = (given: Record<string, string>) => readConfig(given).engagement
+    const standard = { thresholds: { likes: 100, comments: 20, shares: 100 }, capacity: 1_000 }
+    expect(engagement({})).toEqual(standard)
+    const small = { thresholds: { likes: 2, comments: 1, shares: 2 }, capacity: 20 }
+    expect(engagement({ OVERFLOW_THRESHOLD: '2' })).toEqual(small)
   })
 
   test('list variables are read with any spaces', () => {

@@ -9,7 +9,6 @@ describe('the table of engagement kinds', () => {
     ['type', ({ node }) => [node.type]],
     ['field of Post', ({ count, viewer }) => [count.field, viewer?.field]],
     ['mutation', ({ add, remove }) => [add.mutation, remove.mutation]],
-    ['environment variable', ({ threshold }) => [threshold.variable]],
   ])('all engagement kinds have different %s', (_, namesOf) => {
     const names = rows.flatMap(namesOf).filter((name) => name !== undefined)
     expect(new Set(names).size).toBe(names.length)

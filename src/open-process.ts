@@ -1,3 +1,4 @@
+import { deploymentLines, loadDeployment } from './db/deployment.ts'
 import type { AppConfig } from './environment.ts'
 import { orDispose } from './lib/or-dispose.ts'
 import type { Log } from './log.ts'
@@ -11,7 +12,8 @@ export interface Opened {
 }
 
 /**
- * Starts tracing, opens the database of a process that runs until a signal, and starts the process on both. If the start
+ * Starts tracing, opens the database of a process that runs until a signal, logs what its deployment changes, and starts
+ * the process on both. If the start
  * fails, they are closed.
  */
 export async function openProcess<T>(
@@ -28,6 +30,11 @@ export async function openProcess<T>(
       log: (line) => log.info(line),
       warn: (line) => log.warn(line),
     })
-    return orDispose(database, () => start({ tracing, database }))
+    return orDispose(database, async () => {
+      const isEmbedded = config.database.uri === undefined
+      for (const line of deploymentLines({ ...(await loadDeployment(database.db)), isEmbedded }))
+        log.info(line)
+      return start({ tracing, database })
+    })
   })
 }

@@ -67,7 +67,7 @@ export class Stamping {
    * @returns undefined while nothing may be kept under versions.
    */
   async begin(reader: string): Promise<StampBuilder | undefined> {
-    if (!(await this.versions.areComplete())) return undefined
+    if (!(await this.versions.isOn('keptAnswers'))) return undefined
     const builder = new StampBuilder((subjects) => this.see(subjects))
     const own = [...relationsOf([reader]), ...timelinesOf([reader]), 'registrations' as const]
     const account = accountsOf([reader])

@@ -4,7 +4,7 @@ import { chunks } from '../lib/batch.ts'
 import { stripeOf } from '../lib/stripe.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections } from './collections.ts'
-import { floorsMark, loadMissingMarks, versionsMark } from './marks.ts'
+import { type Deployment, isOn, loadDeployment, type Mechanism } from './deployment.ts'
 import { shareReads } from './shared-reads.ts'
 import type { Transactions, Tx } from './transaction.ts'
 
@@ -38,13 +38,8 @@ const expiresAt = { $ifNull: ['$expiresAt', { $add: ['$$NOW', lifetimeMs] }] }
 /** How long missing marks are not read again, in milliseconds. */
 const marksAgeMsMax = 10_000
 
-/** What the database said about its processes and shards. */
-interface Marks {
-  /** The marks that neither an operator nor the creation of the database has set. */
-  readonly missing: Awaited<ReturnType<typeof loadMissingMarks>>
-  readonly isSharded: boolean
-  readonly readMs: number
-}
+/** A deployment, and when it was read. */
+type Marks = Deployment & { readonly readMs: number }
 
 /** A value that no version had before, also if a failover reverts a version. */
 const newValue = (): string => randomBytes(12).toString('base64')
@@ -144,18 +139,11 @@ export class Versions {
   }
 
   /**
-   * Whether values may be kept under versions: not while processes may run that write none, nor on a sharded cluster,
-   * where a transaction can be visible on one shard before another. Up to two commands, every 10 s while a mark
-   * is missing.
+   * Whether this deployment has a mechanism: a row of `deployment.ts` says it. Up to two commands, every 10 s while a
+   * mark is missing.
    */
-  async areComplete(): Promise<boolean> {
-    const { missing, isSharded } = await this.loadMarks()
-    return !missing.includes(versionsMark) && !isSharded
-  }
-
-  /** Whether all processes know floors. Commands as in {@link areComplete}. */
-  async isPreviousStopped(): Promise<boolean> {
-    return !(await this.loadMarks()).missing.includes(floorsMark)
+  async isOn(mechanism: Mechanism): Promise<boolean> {
+    return isOn(mechanism, await this.loadMarks())
   }
 
   /** Deletes the versions of a deleted user. One command. */
@@ -175,10 +163,8 @@ export class Versions {
   }
 
   private async readMarks(): Promise<Marks> {
-    const { meta } = this.collections
-    const hello = await meta.db.command({ hello: 1, ...requestTimeout })
-    const missing = await loadMissingMarks(meta, requestTimeout)
-    this.marks = { missing, isSharded: hello.msg === 'isdbgrid', readMs: performance.now() }
+    const deployment = await loadDeployment(this.collections.meta.db, requestTimeout)
+    this.marks = { ...deployment, readMs: performance.now() }
     return this.marks
   }
 

@@ -101,7 +101,7 @@ export function createFeeds(
   const pulled = new PulledAuthors(collections.pulled_authors)
   const floorParts = {
     transactions,
-    isPreviousStopped: () => versions.isPreviousStopped(),
+    isPreviousStopped: () => versions.isOn('retention'),
     notesVisits: config.timelineAwayDays !== checkedAway,
     requestFill: async (reader: UserId) => {
       const payload = { user: reader }

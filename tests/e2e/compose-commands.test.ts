@@ -27,7 +27,7 @@ beforeAll(async () => {
   await storeEdges(services, edges)
   const { user_stats } = services.collections
   await user_stats.updateMany({ _id: { $in: authors } }, { $set: { followers: followers.length } })
-  await services.versions.areComplete()
+  await services.versions.isOn('deliveryInTransaction')
 })
 
 /** The transaction of a post, without its counters, and what follows the commit. */

@@ -43,6 +43,37 @@ describe('a server', () => {
     expect(server.err()).toBe('')
   })
 
+  test('a server and a worker log what an upgraded database changes, and nothing of it after the last migration', async () => {
+    const meta = database.db.collection<{ _id: string }>('meta')
+    const saidBy = async (command: 'serve' | 'worker') => {
+      const running = feedline([command], settings())
+      await running.says(/metrics and probes/)
+      running.child.kill('SIGTERM')
+      expect(await running.ended).toBe(0)
+      const lines = running.out().trim().split('\n')
+      return lines
+        .map((line) => JSON.parse(line).msg as string)
+        .filter((msg) => /^deployment:/.test(msg))
+    }
+    const usual = await saidBy('serve')
+    expect(usual).toHaveLength(1)
+    const { deletedCount } = await meta.deleteMany({ _id: { $in: ['versions', 'copies'] } })
+    expect(deletedCount).toBe(2)
+    for (const command of ['serve', 'worker'] as const) {
+      const [server, upgraded = ''] = await saidBy(command)
+      expect(server).toBe(usual[0])
+      for (const text of [
+        'upgraded database, before feedline migrate --previous-stopped',
+        'answers in memory, PAGE_CACHE_MB: none',
+        'a post to a small audience under INBOX: delivered by a job right after the commit',
+      ])
+        expect(upgraded).toContain(text)
+    }
+    const { code } = await runCommand(['migrate', '--previous-stopped'], settings())
+    expect(code).toBe(0)
+    expect(await saidBy('serve')).toEqual(usual)
+  })
+
   test('a server keeps an idle connection longer than balancers do, and says so', async () => {
     const { server, url } = await serving()
     const agent = new Agent({ keepAlive: true })

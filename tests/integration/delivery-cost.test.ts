@@ -98,7 +98,7 @@ async function crowdOf(fixture: FeedFixture, count: number) {
 /** The commands of a job, without those that finish it. */
 async function sentBy(fixture: FeedFixture, job: Job): Promise<readonly RecordedCommand[]> {
   // Each process reads it once.
-  await fixture.services.versions.areComplete()
+  await fixture.services.versions.isOn('deliveryInTransaction')
   // On a busy machine, a job that holds its worker for long would yield and read its facts again.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
   const run = () => fixture.run(job).finally(() => clock.mockRestore())

@@ -12,8 +12,8 @@ function versionsOf(values: Map<Subject, string>) {
     if (subjects.length > 0) reads.push(subjects)
     return new Map(subjects.flatMap((one) => (values.has(one) ? [[one, values.get(one)]] : [])))
   }
-  const areComplete = async () => true
-  return { versions: { load, loadOrCreate: load, areComplete } as unknown as Versions, reads }
+  const isOn = async () => true
+  return { versions: { load, loadOrCreate: load, isOn } as unknown as Versions, reads }
 }
 
 const stampOf = (): Stamp => ({

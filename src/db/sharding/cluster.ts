@@ -1,6 +1,7 @@
 import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb'
 import type { FollowingMode } from '../../config.ts'
 import { collectionNames } from '../collections.ts'
+import { isRouter } from '../deployment.ts'
 import { type ClusterState, type PlannedCommand, ShardingError, type ShardState } from './plan.ts'
 import type { ZoneRange } from './zone-ranges.ts'
 
@@ -65,10 +66,6 @@ export async function loadClusterState(client: MongoClient, db: Db): Promise<Clu
     sample: await sampleHandles(db),
   })
 }
-
-/** Whether the database answers through a router of a sharded cluster. One command. */
-export const isRouter = async (db: Db): Promise<boolean> =>
-  (await db.command({ hello: 1 })).msg === 'isdbgrid'
 
 /** @throws {ShardingError} unless the database answers through a router. One command. */
 export async function checkRouter(db: Db): Promise<void> {

@@ -59,7 +59,7 @@ export class BegunDeliveries {
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
     const { registry, versions, inlineMax } = this.parts
     const writers = writersIn(await registry.lastSeen())
-    if (!this.canInsert(writers) || !(await versions.areComplete())) return []
+    if (!this.canInsert(writers) || !(await versions.isOn('deliveryInTransaction'))) return []
     const audienceMax = Math.min(smallAudienceMax, inlineMax)
     const chosen = selectSmall(jobs, audienceMax)
     const audiences = await this.loadAudiences(tx, [...chosen.values()])

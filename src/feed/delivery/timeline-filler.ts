@@ -243,7 +243,7 @@ export class TimelineFiller {
 
   private async loadDeletions(): Promise<SeenVersions | undefined> {
     const { versions } = this.parts
-    return (await versions.areComplete()) ? versions.load(groupsOfAccounts) : undefined
+    return (await versions.isOn('deletionsByVersion')) ? versions.load(groupsOfAccounts) : undefined
   }
 
   private filterOf({ _id }: Registration): AuthorFilter | undefined {

@@ -14,7 +14,7 @@ export interface Wanted extends Tokens {
 }
 
 /** The buckets that a request took from. Undefined without a limit, and for the cost if the mutations are refused. */
-export type TakenTokens = Partial<Readonly<Record<keyof Tokens, BucketState>>>
+export type TakenTokens = Readonly<Record<keyof Tokens, BucketState | undefined>>
 
 const minuteMs = 60_000
 
@@ -49,69 +49,49 @@ export class SharedBuckets {
   }
 
   private updateFor({ cost, mutations, paid = 0 }: Wanted) {
-    const { limits } = this
     const now = { at: '$$NOW', expiresAt: { $add: ['$$NOW', minuteMs] } }
-    const hasCost = limits.cost > 0 ? { $gte: ['$cost', cost - paid] } : true
-    const hasMutations = limits.mutations > 0 ? { $gte: ['$mutations', mutations] } : true
+    const has = (field: keyof Tokens, tokens: number) =>
+      this.limits[field] > 0 ? { $gte: [`$${field}`, tokens] } : true
     return [
-      { $set: { ...refilled('cost', limits), ...refilled('mutations', limits), ...now } },
-      { $set: { hasMutations } },
-      { $set: { hasCost: { $and: ['$hasMutations', hasCost] } } },
-      {
-        $set: {
-          ...(limits.cost > 0
-            ? { cost: lessIf('$hasCost', '$cost', cost, { limit: limits.cost, paid }) }
-            : {}),
-          ...(limits.mutations > 0
-            ? {
-                mutations: lessIf('$hasMutations', '$mutations', mutations, {
-                  limit: limits.mutations,
-                }),
-              }
-            : {}),
-        },
-      },
+      { $set: { ...this.refilled('cost'), ...this.refilled('mutations'), ...now } },
+      { $set: { hasMutations: has('mutations', mutations) } },
+      { $set: { hasCost: { $and: ['$hasMutations', has('cost', cost - paid)] } } },
+      { $set: { ...this.less('cost', cost, paid), ...this.less('mutations', mutations) } },
     ]
   }
 
-  private statesOf(doc: RateLimitDoc | null, wanted: Wanted): TakenTokens {
-    const { limits } = this
-    if (!doc) return {}
-    const { cost: leftCost, mutations: leftMutations, hasCost, hasMutations } = doc
-    const mutations =
-      leftMutations !== undefined && limits.mutations > 0 && wanted.mutations > 0
-        ? bucketState(limits.mutations, wanted.mutations, {
-            isAllowed: hasMutations,
-            left: leftMutations,
-          })
+  /** The tokens of a bucket now: those at its last use, and its share of a minute since. At most those of a minute. */
+  private refilled(field: keyof Tokens): Record<string, object> {
+    const perMinute = this.limits[field]
+    if (perMinute === 0) return {}
+    const elapsedMs = { $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$at', '$$NOW'] }] }] }
+    const gained = { $multiply: [elapsedMs, perMinute / minuteMs] }
+    const before = { $ifNull: [`$${field}`, perMinute] }
+    return { [field]: { $min: [perMinute, { $add: [before, gained] }] } }
+  }
+
+  /** The tokens of a bucket after a request, if it has them. */
+  private less(field: keyof Tokens, tokens: number, paid = 0): Record<string, object> {
+    const limit = this.limits[field]
+    if (limit === 0) return {}
+    const before = { $min: [limit, { $add: [`$${field}`, paid] }] }
+    const has = field === 'cost' ? '$hasCost' : '$hasMutations'
+    return { [field]: { $cond: [has, { $subtract: [before, tokens] }, `$${field}`] } }
+  }
+
+  private statesOf(doc: RateLimitDoc | null, { cost, mutations, paid = 0 }: Wanted): TakenTokens {
+    const stateOf = (field: keyof Tokens, tokens: number, isAllowed = false) => {
+      const [limit, left] = [this.limits[field], doc?.[field]]
+      return limit > 0 && left !== undefined
+        ? bucketState(limit, tokens, { isAllowed, left })
         : undefined
-    if (mutations && !hasMutations) return { mutations }
-    const cost =
-      leftCost !== undefined && limits.cost > 0
-        ? bucketState(limits.cost, wanted.cost - (wanted.paid ?? 0), {
-            isAllowed: hasCost,
-            left: leftCost,
-          })
-        : undefined
-    return { ...(mutations ? { mutations } : {}), ...(cost ? { cost } : {}) }
+    }
+    const ofMutations =
+      mutations > 0 ? stateOf('mutations', mutations, doc?.hasMutations) : undefined
+    const isRefused = ofMutations?.isAllowed === false
+    return {
+      mutations: ofMutations,
+      cost: isRefused ? undefined : stateOf('cost', cost - paid, doc?.hasCost),
+    }
   }
 }
-
-/** The tokens of a bucket now: those at its last use, and its share of a minute since. At most those of a minute. */
-function refilled(field: keyof Tokens, limits: Tokens): Record<string, object> {
-  const perMinute = limits[field]
-  if (perMinute === 0) return {}
-  const elapsedMs = { $max: [0, { $subtract: ['$$NOW', { $ifNull: ['$at', '$$NOW'] }] }] }
-  const gained = { $multiply: [elapsedMs, perMinute / minuteMs] }
-  const before = { $ifNull: [`$${field}`, perMinute] }
-  return { [field]: { $min: [perMinute, { $add: [before, gained] }] } }
-}
-
-const lessIf = (
-  condition: string,
-  field: string,
-  tokens: number,
-  { limit, paid = 0 }: { readonly limit: number; readonly paid?: number },
-) => ({
-  $cond: [condition, { $subtract: [{ $min: [limit, { $add: [field, paid] }] }, tokens] }, field],
-})

@@ -94,10 +94,8 @@ export class MemoryStore implements TokenStore {
   private use(how: 'take' | 'check', client: string, wanted: Wanted): TakenTokens {
     const mutations =
       wanted.mutations > 0 ? this.mutations?.[how](client, wanted.mutations) : undefined
-    const first = mutations ? { mutations } : {}
-    if (mutations && !mutations.isAllowed) return first
-    const cost = this.costs?.[how](client, wanted.cost, wanted.paid)
-    return { ...first, ...(cost ? { cost } : {}) }
+    if (mutations?.isAllowed === false) return { mutations, cost: undefined }
+    return { mutations, cost: this.costs?.[how](client, wanted.cost, wanted.paid) }
   }
 }
 

@@ -135,7 +135,7 @@ export class RateLimiter {
   private readonly crowdLimits: Tokens
   private readonly crowds: MemoryStore
 
-  /** @param viewersPerAddress how many viewers' limits the signed-in requests of an address share. 0: any. */
+  /** @param viewersPerAddress how many viewers' limits the signed-in requests of an address share. */
   constructor(
     private readonly limits: Tokens,
     viewersPerAddress: number,

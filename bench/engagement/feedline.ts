@@ -2,6 +2,7 @@ import { ObjectId } from 'mongodb'
 import { fromObjectId } from '../../src/db/object-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { newKey } from '../idempotency.ts'
 import type { LikeImplementation } from './rivals.ts'
 
 /** The handle of account number `n`. */
@@ -10,13 +11,12 @@ export const userAt = (n: number): UserId => `user${n}` as UserId
 /** Creates `count` accounts in batches, from number `first`. */
 export async function createAccounts({ collections }: Services, count: number, first = 0) {
   const zero = { followers: 0, following: 0, posts: 0 }
+  const createdAt = new Date()
   for (let from = 0; from < count; from += 10_000) {
     const size = Math.min(10_000, count - from)
-    const batch = Array.from({ length: size }, (_, at) => ({
-      _id: userAt(first + from + at),
-      ...zero,
-    }))
-    await collections.user_stats.insertMany(batch)
+    const ids = Array.from({ length: size }, (_, at) => userAt(first + from + at))
+    await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
+    await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
   }
 }
 
@@ -31,6 +31,10 @@ export async function createPosts({ collections }: Services, count: number): Pro
   return docs.map(({ _id, author }) => ({ id: fromObjectId<PostId>(_id), author }))
 }
 
+/** Likes a post as a documented client does, with a `clientMutationId`. */
+export const likePost = async ({ engagements }: Services, user: UserId, post: PostRef) =>
+  engagements.add('likes', user, post, { idempotencyKey: newKey(user, 'likePost') })
+
 /** Feedline's implementation: the whole service, with admission, blocks, overflow and the list of likes by user. */
 export function feedline(services: Services): LikeImplementation {
   const refs = new Map<string, PostRef>()
@@ -44,7 +48,7 @@ export function feedline(services: Services): LikeImplementation {
     },
     like: async (id, user) => {
       const post = refs.get(id.toHexString()) as PostRef
-      return (await services.engagements.add('likes', user as UserId, post)).changed
+      return (await likePost(services, user as UserId, post)).changed
     },
   }
 }

@@ -2,7 +2,7 @@ import { ObjectId } from 'mongodb'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { openServices } from '../database.ts'
 import { runClosedLoop } from '../load.ts'
-import { userAt } from './feedline.ts'
+import { likePost, userAt } from './feedline.ts'
 import { seedAddLike } from './rivals.ts'
 
 // One of several processes that like one post.
@@ -19,7 +19,7 @@ await new Promise((resolve) => process.once('message', resolve))
 const load = await runClosedLoop(Number(clients), Number(ms), (_, at) =>
   implementation === 'seed'
     ? seed.like(ObjectId.createFromHexString(post), userOf(at))
-    : services.engagements.add('likes', userOf(at), target),
+    : likePost(services, userOf(at), target),
 )
 process.send?.(load.perSecond)
 await client.close()

@@ -1,9 +1,10 @@
 import type { PostRef } from '../../src/lib/ids.ts'
 import { readPages } from '../../src/list/pipeline.ts'
 import type { Services } from '../../src/services.ts'
+import { newKey } from '../idempotency.ts'
 import type { BenchOptions } from '../options.ts'
 import { quantile } from '../statistics.ts'
-import { createAccounts, createPosts, userAt } from './feedline.ts'
+import { createAccounts, createPosts, likePost, userAt } from './feedline.ts'
 
 const sizes = [0, 1_000, 10_000, 100_000, 1_000_000]
 const calls = 200
@@ -34,7 +35,7 @@ export async function measureLikeGrowth(services: Services, { likes, log }: Benc
     let next = stored
     const grow = async () => {
       while (next < size) {
-        await services.engagements.add('likes', userAt(firstAccount + next++), post)
+        await likePost(services, userAt(firstAccount + next++), post)
       }
     }
     await Promise.all(Array.from({ length: writers }, grow))
@@ -54,7 +55,7 @@ async function measureAt(services: Services, post: PostRef, firstAccount: number
   const page: number[] = []
   for (let call = 0; call < calls; call++) {
     const user = userAt(firstAccount + likes + call)
-    like.push(await measureMs(() => engagements.add('likes', user, post)))
+    like.push(await measureMs(() => likePost(services, user, post)))
     page.push(
       await measureMs(() =>
         readPages(engagementReader.list('likes'), [post], { limit: 20, backward: false }),
@@ -63,7 +64,9 @@ async function measureAt(services: Services, post: PostRef, firstAccount: number
   }
   for (let call = 0; call < calls; call++) {
     const user = userAt(firstAccount + likes + call)
-    unlike.push(await measureMs(() => engagements.remove('likes', user, post)))
+    unlike.push(
+      await measureMs(() => engagements.remove('likes', user, post, newKey(user, 'unlikePost'))),
+    )
   }
   const median = (values: readonly number[]) => quantile(values, 0.5)
   return { likes, like: median(like), unlike: median(unlike), page: median(page) }

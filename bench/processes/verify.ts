@@ -13,24 +13,26 @@ const initialLikes = 100
  */
 export async function verifyWrites(
   { collections }: Services,
-  { kind, user, post }: Pick<WriteRequest, 'kind' | 'user' | 'post'>,
+  { kind, user, posts }: Pick<WriteRequest, 'kind' | 'user' | 'posts'>,
   acknowledged: number,
   unavailable: number,
 ): Promise<void> {
   const stats = await collections.user_stats.findOne({ _id: user })
   const counters: Record<string, number | undefined> = {}
-  if (kind === 'like') {
-    const doc = await collections.posts.findOne({ _id: toObjectId(post as PostId) })
+  if (kind === 'like' || kind === 'likes of 100 posts') {
+    const ids = posts.map((post) => toObjectId(post as PostId))
+    const docs = await collections.posts.find({ _id: { $in: ids } }).toArray()
     const [overflowed] = await collections.overflow
       .aggregate<{ items: number; counts: number }>([
-        { $match: { '_id.post': toObjectId(post as PostId), '_id.kind': 'likes' } },
+        { $match: { '_id.post': { $in: ids }, '_id.kind': 'likes' } },
         { $group: { _id: null, items: { $sum: { $size: '$items' } }, counts: { $sum: '$count' } } },
       ])
       .toArray()
-    const embedded = doc?.likes?.length ?? 0
-    counters.counter = (doc?.counts?.likes ?? 0) - initialLikes
-    counters.entries = embedded + (overflowed?.items ?? 0) - initialLikes
-    counters.levelCounts = embedded + (overflowed?.counts ?? 0) - initialLikes
+    const before = initialLikes * posts.length
+    const embedded = docs.reduce((sum, { likes = [] }) => sum + likes.length, -before)
+    counters.counter = docs.reduce((sum, { counts }) => sum + (counts?.likes ?? 0), -before)
+    counters.entries = embedded + (overflowed?.items ?? 0)
+    counters.levelCounts = embedded + (overflowed?.counts ?? 0)
   } else if (kind === 'follow') {
     counters.counter = stats?.followers
     counters.followers = await collections.followers.countDocuments({ user })

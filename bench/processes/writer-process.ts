@@ -2,19 +2,20 @@ import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { handleRequests } from '../child-process.ts'
 import { openServices } from '../database.ts'
-import { userAt } from '../engagement/feedline.ts'
+import { likePost, userAt } from '../engagement/feedline.ts'
+import { newKey } from '../idempotency.ts'
 import { runClosedLoop } from '../load.ts'
 
-/** A write to one hot key: a like of a post, a follow of an account, or a post of an author. */
-export type WriteKind = 'like' | 'follow' | 'post'
+/** A write: a like of one post, or of one of many; a follow of one account; a post of one author. */
+export type WriteKind = 'like' | 'likes of 100 posts' | 'follow' | 'post'
 
 /** The load of one process. */
 export interface WriteRequest {
   readonly kind: WriteKind
   /** The author of the post, the account to follow, or the author who posts. */
   readonly user: string
-  /** The post to like. */
-  readonly post: string
+  /** The posts to like. */
+  readonly posts: readonly string[]
   /** The number of the first account that writes. Each write uses the next account. */
   readonly firstAccount: number
   readonly clients: number
@@ -46,15 +47,20 @@ client.on('commandStarted', () => commands++)
 await client.db('admin').command({ ping: 1 })
 
 const sendWrite = async (
-  { kind, user, post, firstAccount }: WriteRequest,
+  { kind, user, posts, firstAccount }: WriteRequest,
   at: number,
 ): Promise<boolean> => {
   const actor = userAt(firstAccount + at)
   const owner = user as UserId
-  if (kind === 'follow') return (await services.follows.follow(actor, owner)).changed
-  if (kind === 'post') return (await services.posts.create(owner, { text: 'hello' })).id.length > 0
-  const ref = { id: post as PostId, author: owner }
-  return (await services.engagements.add('likes', actor, ref)).changed
+  if (kind === 'follow') {
+    return (await services.follows.follow(actor, owner, newKey(actor, 'followUser'))).changed
+  }
+  if (kind === 'post') {
+    const key = newKey(owner, 'createPost')
+    return (await services.posts.create(owner, { text: 'hello' }, key)) !== undefined
+  }
+  const post = posts[Math.floor(Math.random() * posts.length)]
+  return (await likePost(services, actor, { id: post as PostId, author: owner })).changed
 }
 
 /**

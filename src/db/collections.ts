@@ -7,8 +7,6 @@ import type {
   FollowEventDoc,
   FollowerDoc,
   FollowingDoc,
-  HotKeyDoc,
-  HotWriteDoc,
   IdempotencyKeyDoc,
   ImportDoc,
   JobDoc,
@@ -42,8 +40,6 @@ export interface Documents extends TimelineDocuments, RegistryDocuments {
   engagements_by_user: EngagementByUserDoc
   outbox: JobDoc
   idempotency_keys: IdempotencyKeyDoc
-  hot_keys: HotKeyDoc
-  hot_writes: HotWriteDoc
   imports: ImportDoc
   reconciliations: ReconciliationDoc
   repairs: RepairDoc
@@ -212,17 +208,6 @@ export const catalogue = (
     indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],
     shardKey: { _id: 1 },
     handleIn: { within: 'viewer' },
-  },
-  hot_keys: {
-    indexes: [{ key: { until: 1 }, expireAfterSeconds: 3_600 }],
-    shardKey: { _id: 'hashed' },
-  },
-  hot_writes: {
-    indexes: [
-      { key: { key: 1, at: 1 } }, // the requests for a key, the oldest first
-      { key: { at: 1 }, expireAfterSeconds: 3_600 }, // the requests of a killed process
-    ],
-    shardKey: { key: 'hashed' },
   },
   imports: { indexes: [] },
   reconciliations: { indexes: [{ key: { startedAt: 1 }, expireAfterSeconds: 31 * dayS }] },

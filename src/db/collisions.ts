@@ -16,15 +16,17 @@ export class Poisoned extends Error {
 
 /**
  * Creates the `onCollision` of one `Transactions.run`. It ends the run when another try would not help.
- * @param conflictsMax number of write conflicts that end the run.
+ * @param conflictMsMax the first write conflict after this time ends the run, in milliseconds.
  * @returns a function that throws {@link Contended} or {@link Poisoned}.
  */
-export function watchCollisions(conflictsMax = Number.POSITIVE_INFINITY): (error: unknown) => void {
+export function watchCollisions(
+  conflictMsMax = Number.POSITIVE_INFINITY,
+): (error: unknown) => void {
   const refused = new Set<string>()
-  let conflicts = 0
+  const since = performance.now()
   return (error) => {
-    if (isWriteConflict(error) && ++conflicts >= conflictsMax) {
-      throw new Contended('Other processes write to the same key', { cause: error })
+    if (isWriteConflict(error) && performance.now() - since >= conflictMsMax) {
+      throw new Contended('Other transactions write to the same data', { cause: error })
     }
     const duplicate = duplicateValues(error)
     if (duplicate === undefined) return

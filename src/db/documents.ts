@@ -236,27 +236,6 @@ export interface RepairDoc {
   readonly at: Date
 }
 
-/** The owner of a hot key: the process that commits all writes to the key, until its lease ends. */
-export interface HotKeyDoc {
-  readonly _id: string
-  readonly owner: string
-  /** The end of the lease, by the server's clock. */
-  readonly until: Date
-}
-
-/** A request of a process that the owner of a hot key commits some writes. The process removes it after the answer. */
-export interface HotWriteDoc {
-  readonly _id: ObjectId
-  readonly key: string
-  readonly ops: readonly Readonly<Record<string, unknown>>[]
-  /** The time of the request, by the server's clock. */
-  readonly at: Date
-  /**
-   * One answer for each of `ops`, from the transaction that committed them. Null: the process commits each write alone.
-   */
-  readonly answers?: readonly Readonly<Record<string, unknown>>[] | null
-}
-
 /** The version of a subject, see `db/versions.ts`. */
 export interface VersionDoc {
   /** The subject. */

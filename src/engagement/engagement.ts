@@ -1,19 +1,20 @@
 import { writesSettleMs } from '../db/deadline.ts'
+import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { toObjectId } from '../db/object-id.ts'
+import { SharedTransactions } from '../db/shared-transactions.ts'
+import type { Transactions } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
-import type { Outbox } from '../jobs/outbox.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeIdAt } from '../lib/ids.ts'
 import { type Content, type ContentValidator, checkContent } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
+import { commitEntries, type EntryParts, type EntryWrite, lockPost } from './commit-entries.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
-import type { ListResult, NewEntry } from './list-plan.ts'
-import type { OutlierLists } from './outlier-lists.ts'
+import type { ListResult, ListWrite, NewEntry } from './list-plan.ts'
+import { postKey } from './list-store.ts'
 import { type Engagement, type EngagementReader, toEngagement } from './reader.ts'
-import type { UnsureEntries } from './unsure.ts'
-import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 
 /** What a write did, and the entry it was about; undefined when there was none. */
 export interface EngagementChange {
@@ -43,40 +44,44 @@ export interface EntryRef {
 }
 
 /** What engagements work with. */
-export interface EngagementsParts {
-  readonly lists: OutlierLists
+export interface EngagementsParts extends EntryParts {
+  readonly transactions: Transactions
   readonly reader: EngagementReader
-  readonly userIndex: UserEngagementIndex
-  readonly unsure: UnsureEntries
   readonly validators: readonly ContentValidator[]
-  readonly outbox: Outbox
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** A write to one user's entry in one list. */
-interface EntryWrite {
-  readonly kind: EngagementKind
-  /** The user whose entry it is. */
-  readonly actor: UserId
-  readonly post: PostRef
-  readonly idempotencyKey: IdempotencyKey | undefined
+const bounds: GroupCommitBounds = {
+  name: 'engagement',
+  batchMax: 256,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 2,
+  begins: 'IN_TURNS',
 }
+
+/** Number of posts whose writes share a transaction. */
+const postsMax = 16
 
 /** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
-  /** By-user entries of failed writes. */
-  readonly unsure: UnsureEntries
+  private readonly writes: SharedTransactions<EntryWrite, ListResult>
 
   constructor(private readonly parts: EngagementsParts) {
-    this.unsure = parts.unsure
+    const { transactions, collections, now } = parts
+    this.writes = new SharedTransactions(transactions, {
+      ...{ bounds, keysMax: postsMax, now },
+      apply: (tx, writes, repairs) => commitEntries(tx, parts, writes, repairs),
+      lock: async (tx, [first]) => first && lockPost(tx, collections, first.post),
+    })
   }
 
   /**
    * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
    * repeat changes nothing. The text of a kind with text passes the rules of posts.
-   * Costs {@link OutlierLists.write}.
+   * Costs {@link commitEntries}.
    * @returns the new entry, or the entry that was already there. A repeat of an earlier request reads its entry again, with
    *   two commands more, and returns none if it was removed.
    * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
@@ -100,7 +105,9 @@ export class Engagements {
     { text: given = '', idempotencyKey }: AddOptions = {},
   ): Promise<EngagementChange> {
     const content = await this.checkText(kind, given)
-    const added = await this.addEntry({ kind, actor, post, content, idempotencyKey })
+    const own = content && { text: content.text, facets: content.facets ?? [] }
+    const add: NewEntry = { _id: toObjectId(this.parts.mint.next<EngagementId>()), actor, ...own }
+    const added = await this.write(post, { kind, add }, idempotencyKey)
     if (!added.entry || !added.isRepeat) return added
     const key = entryKey(kind, actor, added.entry.id)
     const [entry] = await this.parts.reader.entries([kind], [post], [key])
@@ -112,19 +119,19 @@ export class Engagements {
     return kinds[kind].hasText ? checkContent({ text }, this.parts.validators) : undefined
   }
 
-  /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link OutlierLists.write}. */
+  /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link commitEntries}. */
   async remove(
     kind: KindKeyedBy<'actor'>,
     actor: UserId,
     post: PostRef,
     idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
-    return this.removeEntry({ kind, actor, post, idempotencyKey }, actor)
+    return this.write(post, { kind, remove: actor }, idempotencyKey)
   }
 
   /**
    * Removes an entry by its id: its actor may, and the post's author. A repeat changes nothing.
-   * Costs {@link EngagementReader.entries}, then {@link OutlierLists.write}.
+   * Costs {@link EngagementReader.entries}, then {@link commitEntries}.
    * @throws {DomainError} FORBIDDEN for any other user; NOT_FOUND without such a post.
    */
   async removeById(
@@ -139,7 +146,7 @@ export class Engagements {
         `Only the author of the ${kinds[kind].noun} and the author of the post may delete it`,
       )
     }
-    return this.removeEntry({ kind, actor: entry?.actor ?? actor, post, idempotencyKey }, id)
+    return this.write(post, { kind, remove: id }, idempotencyKey)
   }
 
   /**
@@ -149,7 +156,7 @@ export class Engagements {
    * @throws {DomainError} NOT_FOUND if an entry of another shape is left. Its like would be one of the next owner.
    */
   async purge(user: UserId, { signal, isSettled, isDue, onRemoved }: Removal): Promise<void> {
-    const { lists, userIndex, now } = this.parts
+    const { userIndex, now } = this.parts
     const before = isSettled
       ? undefined
       : timeIdAt<EngagementId>(now() - writesSettleMs, '0'.repeat(12))
@@ -164,62 +171,22 @@ export class Engagements {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {
             const write = { kind, remove: entryKey(kind, user, id), only: toObjectId(id) }
-            await lists.write(post, write).catch(unlessGone)
+            await this.write(post, write).catch(unlessGone)
           }),
         )
       }
-      await userIndex.write([], batch)
+      await userIndex.remove(batch)
       await onRemoved(batch.length)
     }
   }
 
-  private async addEntry({
-    kind,
-    actor,
-    post,
-    content,
-    idempotencyKey,
-  }: EntryWrite & { readonly content: Content | undefined }): Promise<EngagementChange> {
-    const { lists, mint, outbox } = this.parts
-    const id = mint.next<EngagementId>()
-    const own = content && { text: content.text, facets: content.facets ?? [] }
-    const entry: NewEntry = { _id: toObjectId(id), actor, ...own }
-    const indexed: UserEngagement = { id, user: actor, kind, post }
-    let result: ListResult
-    try {
-      const added = { author: post.author, post: post.id, user: actor, entry: id }
-      const jobs = outbox.reactionsTo(`${kinds[kind].noun}.added`, added)
-      result = await lists.write(post, { kind, add: entry, jobs }, idempotencyKey)
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code === 'UNAVAILABLE') {
-        this.unsure.add(indexed)
-        throw error
-      }
-      await this.forget(indexed)
-      // A repeat returns the first result, even if the mutation would be refused now.
-      const first = idempotencyKey && (await lists.savedResult(idempotencyKey))
-      if (!first) throw error
-      return toChange(kind, post, first)
-    }
-    const change = toChange(kind, post, result)
-    if (change.entry?.id !== id) await this.forget(indexed)
-    return change
-  }
-
-  /** @param remove the entry's key: the actor, or the id of a kind whose keys are ids. */
-  private async removeEntry(
-    { kind, actor, post, idempotencyKey }: EntryWrite,
-    remove: string,
+  private async write(
+    post: PostRef,
+    write: ListWrite,
+    idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
-    const result = await this.parts.lists.write(post, { kind, remove }, idempotencyKey)
-    const change = toChange(kind, post, result)
-    if (change.entry) await this.forget({ id: change.entry.id, user: actor, kind, post })
-    return change
-  }
-
-  /** Removes a by-user entry without an entry in its list: now, or later when this fails. The write itself is done. */
-  private async forget(entry: UserEngagement): Promise<void> {
-    await this.parts.userIndex.remove(entry).catch(() => this.unsure.add(entry))
+    const result = await this.writes.submit(postKey(post), { post, write, idempotencyKey })
+    return toChange(write.kind, post, result)
   }
 }
 

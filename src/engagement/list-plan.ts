@@ -1,7 +1,6 @@
 import type { EngagementDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
-import type { NewJob } from '../jobs/outbox.ts'
 import { type EngagementId, neighbour } from '../lib/ids.ts'
 import type { EngagementKind, KindRow } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
@@ -37,15 +36,7 @@ export type NewEntry = Omit<EngagementDoc, 'place'>
 
 /** One change of one list of a post: an entry to add, or the key of one to take out. */
 export type ListWrite = { readonly kind: EngagementKind } & (
-  | {
-      readonly add: NewEntry
-      /** Whether the owner of a hot post admits it, when it commits it. Persisted. */
-      readonly needsAdmission?: boolean
-      /** Inserted in the transaction that adds the entry; none where the entry is there already. */
-      readonly jobs?: readonly NewJob[]
-      readonly remove?: undefined
-      readonly only?: undefined
-    }
+  | { readonly add: NewEntry; readonly remove?: undefined; readonly only?: undefined }
   | {
       readonly remove: string
       /**
@@ -54,8 +45,6 @@ export type ListWrite = { readonly kind: EngagementKind } & (
        */
       readonly only?: ObjectId
       readonly add?: undefined
-      readonly needsAdmission?: undefined
-      readonly jobs?: undefined
     }
 )
 

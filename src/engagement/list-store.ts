@@ -9,6 +9,7 @@ import type {
 import type { AnyBulkWriteOperation, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, malformedData, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { EngagementId, PostRef } from '../lib/ids.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { Fill, LevelChange, ListState, ListWrite, StoredEntry } from './list-plan.ts'
@@ -20,22 +21,21 @@ export const arrayIn = (field: string) => ({
 
 /** What a batch must know of a post. */
 export interface PostState {
+  readonly post: PostRef
   /** When it was read, by the database's clock. */
   readonly now: Date
   readonly levels: PerKind
   readonly lists: ReadonlyMap<EngagementKind, ListState>
 }
 
-/** A post, and the writes to its lists that a batch decides. */
-interface StateQuery {
+/** A write to a list of a post. */
+export interface PostWrite {
   readonly post: PostRef
-  readonly writes: ReadonlyMap<EngagementKind, readonly ListWrite[]>
-  /**
-   * Whether a new level is numbered after every stored one, also those that the post does not count: one command more
-   * for each kind.
-   */
-  readonly passesLevels: boolean
+  readonly write: ListWrite
 }
+
+/** Names a post by both parts of its key: one without the other would be somebody else's claim. */
+export const postKey = ({ author, id }: PostRef): string => `${author}/${id}`
 
 /** The list of one kind of a post. */
 interface ListKey {
@@ -44,6 +44,8 @@ interface ListKey {
 }
 
 interface StoredPost {
+  readonly _id: ObjectId
+  readonly author: string
   readonly now: Date
   readonly last?: PostDoc['last']
   readonly levels?: PerKind
@@ -52,47 +54,79 @@ interface StoredPost {
 }
 
 /**
- * Reads, in the caller's transaction, what the writes of each kind are about.
- * One command, and for each kind that overflows at most two more. Undefined without such a post.
+ * Reads, in the caller's transaction, what writes to lists are about, by {@link postKey}. Posts that do not exist are
+ * left out. One command; one more for each kind with a list that overflows, and one for each of these lists that grows.
+ * @param passesLevels whether a new level is numbered after every stored one, also those that the post does not count:
+ *   one command more for each list.
  * @throws {DomainError} NOT_FOUND if the last level of a list that grows has no list.
  */
-export async function readState(
+export async function readStates(
   tx: Tx,
-  collections: Pick<Collections, 'posts' | 'overflow'>,
-  { post: { id, author }, writes, passesLevels }: StateQuery,
-): Promise<PostState | undefined> {
-  const wanted = new Map([...writes].map(([kind, some]) => [kind, keysOf(kind, some)]))
-  const projection: Record<string, unknown> = { last: 1, levels: 1, now: '$$NOW' }
-  for (const [kind, keys] of wanted) {
+  { posts, overflow }: Pick<Collections, 'posts' | 'overflow'>,
+  writes: readonly PostWrite[],
+  passesLevels: boolean,
+): Promise<Map<string, PostState>> {
+  if (writes.length === 0) return new Map()
+  const byKind = groupBy(writes, ({ write }) => write.kind)
+  const projection: Record<string, unknown> = { author: 1, last: 1, levels: 1, now: '$$NOW' }
+  for (const [kind, some] of byKind) {
     const list = arrayIn(kind)
     projection[`fill.${kind}`] = { count: { $size: list }, bytes: { $bsonSize: { items: list } } }
-    projection[`about.${kind}`] = among(list, kind, keys)
+    projection[`about.${kind}`] = among(list, kind, keysOf(kind, some))
   }
-  const post = toObjectId(id)
-  const stored = (await collections.posts.findOne(
-    { _id: post, author },
-    { ...requestTimeout, projection, session: tx.session },
-  )) as StoredPost | null
-  if (!stored) return undefined
-  const levels = stored.levels ?? {}
-  const lists = new Map<EngagementKind, ListState>()
-  for (const [kind, some] of writes) {
-    const overflows = (levels[kind] ?? 0) > 0
-    const keys = wanted.get(kind) ?? []
-    const list = { post, kind }
-    const beyond = overflows ? await aboutIn(tx, collections.overflow, list, keys) : []
-    const grows = overflows && some.some(({ add }) => add !== undefined)
-    lists.set(kind, {
-      last: placeOf(stored.last?.[kind]),
-      levels: levels[kind] ?? 0,
-      embedded: stored.fill[kind],
-      tail: grows ? await tailOf(tx, collections.overflow, list) : undefined,
-      ...(passesLevels ? { nextLevel: await nextLevel(tx, collections.overflow, list) } : {}),
-      stored: [...stored.about[kind].map((entry) => ({ entry, level: undefined })), ...beyond],
+  const refs = new Map(writes.map(({ post }) => [postKey(post), post]))
+  const found = (await posts
+    .find(
+      {
+        _id: { $in: [...new Set(writes.map(({ post }) => post.id))].map(toObjectId) },
+        author: { $in: [...new Set(writes.map(({ post }) => post.author))] },
+      },
+      { ...singleBatch, projection, session: tx.session, hint: { _id: 1 } },
+    )
+    .toArray()) as unknown as StoredPost[]
+  const stored = new Map(
+    found.map((doc) => [`${doc.author}/${doc._id.toHexString()}`, { doc, ...emptyState(doc) }]),
+  )
+  for (const [kind, some] of byKind) {
+    const wanted = groupBy(some, ({ post }) => postKey(post))
+    const popular = [...wanted.keys()].flatMap((key) => {
+      const doc = stored.get(key)?.doc
+      return doc?.levels?.[kind] ? [doc._id] : []
     })
+    const beyond = await aboutIn(tx, overflow, popular, kind, keysOf(kind, some))
+    for (const [key, own] of wanted) {
+      const state = stored.get(key)
+      if (!state) continue
+      const { doc, lists } = state
+      const list = { post: doc._id, kind }
+      const levels = doc.levels?.[kind] ?? 0
+      const grows = levels > 0 && own.some(({ write }) => write.add !== undefined)
+      lists.set(kind, {
+        last: placeOf(doc.last?.[kind]),
+        levels,
+        embedded: doc.fill[kind],
+        tail: grows ? await tailOf(tx, overflow, list) : undefined,
+        ...(passesLevels ? { nextLevel: await nextLevel(tx, overflow, list) } : {}),
+        stored: [
+          ...doc.about[kind].map((entry) => ({ entry, level: undefined })),
+          ...(beyond.get(doc._id.toHexString()) ?? []),
+        ],
+      })
+    }
   }
-  return { now: stored.now, levels, lists }
+  return new Map(
+    [...stored].flatMap(([key, { doc: _, ...state }]) => {
+      const post = refs.get(key)
+      return post ? [[key, { post, ...state }] as const] : []
+    }),
+  )
 }
+
+const emptyState = ({ now, levels = {} }: StoredPost) => ({
+  now,
+  levels,
+  lists: new Map<EngagementKind, ListState>(),
+})
 
 const placeOf = (id: ObjectId | undefined) => id && fromObjectId<EngagementId>(id)
 
@@ -101,8 +135,8 @@ export const storedKey = (kind: EngagementKind, key: string): string | ObjectId 
   kinds[kind].key === 'actor' ? key : toObjectId(key as EngagementId)
 
 /** Keys that must be looked for: of a kind whose keys are fresh ids, only those to remove. */
-const keysOf = (kind: EngagementKind, writes: readonly ListWrite[]): (string | ObjectId)[] =>
-  writes.flatMap(({ add, remove }): (string | ObjectId)[] => {
+const keysOf = (kind: EngagementKind, writes: readonly PostWrite[]): (string | ObjectId)[] =>
+  writes.flatMap(({ write: { add, remove } }): (string | ObjectId)[] => {
     if (remove !== undefined) return [storedKey(kind, remove)]
     return kinds[kind].key === 'actor' ? [add.actor] : []
   })
@@ -116,16 +150,23 @@ export const among = (
   $filter: { input: list, cond: { $in: [`$$this.${kinds[kind].key}`, { $literal: keys }] } },
 })
 
+/** The entries of several lists with these keys that are in overflow, by post. One command, none without posts or keys. */
 async function aboutIn(
   tx: Tx,
   overflow: Collections['overflow'],
-  { post, kind }: ListKey,
+  posts: readonly ObjectId[],
+  kind: EngagementKind,
   keys: readonly (string | ObjectId)[],
-): Promise<StoredEntry[]> {
-  if (keys.length === 0) return []
+): Promise<Map<string, StoredEntry[]>> {
+  const entries = new Map<string, StoredEntry[]>()
+  if (posts.length === 0 || keys.length === 0) return entries
   const found = await overflow
     .find(
-      { '_id.post': post, '_id.kind': kind, [`items.${kinds[kind].key}`]: { $in: keys } },
+      {
+        '_id.post': { $in: [...posts] },
+        '_id.kind': kind,
+        [`items.${kinds[kind].key}`]: { $in: keys },
+      },
       {
         ...singleBatch,
         session: tx.session,
@@ -133,9 +174,12 @@ async function aboutIn(
       },
     )
     .toArray()
-  return found.flatMap(({ _id, count, items }) =>
-    items.map((entry) => ({ entry, level: { number: _id.level, count } })),
-  )
+  for (const { _id, count, items } of found) {
+    const key = _id.post.toHexString()
+    const own = items.map((entry) => ({ entry, level: { number: _id.level, count } }))
+    entries.set(key, [...(entries.get(key) ?? []), ...own])
+  }
+  return entries
 }
 
 async function tailOf(

@@ -28,7 +28,7 @@ export class OrphanedEngagement {
         id: fromObjectId<never>(item._id),
         user: item.actor as UserId,
       }))
-      await this.userIndex.write([], entries)
+      await this.userIndex.remove(entries)
       await this.overflow.deleteOne({ _id })
     }
   }

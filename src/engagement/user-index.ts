@@ -1,10 +1,9 @@
 import { requestTimeout } from '../db/client.ts'
 import type { Collections, EngagementByUserDoc } from '../db/collections.ts'
-import { duplicatePositions } from '../db/errors.ts'
-import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, lowestId, malformedData, toObjectId } from '../db/object-id.ts'
 import { type OwnedList, rangesByOwner } from '../db/pages.ts'
 import { conforms, shapes } from '../db/shapes.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { EngagementId, PostRef, TimeId, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import type { EngagementKind } from './kinds.ts'
@@ -20,55 +19,32 @@ export interface UserEngagement {
 /** The index of a user's entries. Without the hint, MongoDB may walk the entries of all users by id. */
 export const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
 
-const bounds: GroupCommitBounds = {
-  name: 'user_index_removals',
-  batchMax: 256,
-  waitingMax: 20_000,
-  waitMsMax: 4_000,
-  lingerMs: 0,
-  begins: 'IN_TURNS',
-}
-
 /**
- * The engagement of each user, newest first. A majority has each entry before the entry in the post's list commits,
- * under the same id. So no entry is missing here, and an entry is valid only if the list holds its id. The lists stay
- * the only truth (law L2) without a transaction over two shards, and a user's likes are found without reading posts
- * (law L5).
+ * The engagement of each user, newest first. Each entry is written in the transaction of the entry in the post's list,
+ * under the same id, and is valid only if the list holds that id. So the lists stay the only truth (law L2), and a
+ * user's likes are found without reading posts (law L5).
  */
 export class UserEngagementIndex {
-  private readonly removals: GroupCommit<Pick<UserEngagement, 'id' | 'user'>, undefined>
+  constructor(private readonly entries: Collections['engagements_by_user']) {}
 
-  constructor(private readonly entries: Collections['engagements_by_user']) {
-    const removeAll = async (_: string, gone: readonly Pick<UserEngagement, 'id' | 'user'>[]) => {
-      await this.write([], gone)
-      return gone.map(() => undefined)
-    }
-    this.removals = new GroupCommit(eachKey(removeAll), bounds)
-  }
-
-  /**
-   * Writes and removes entries together; a majority holds them when it returns. An entry that is there already stays.
-   * One command for each of the two, none without any.
-   */
+  /** Writes and removes entries in the caller's transaction. One command for each of the two, none without any. */
   async write(
+    tx: Tx,
     adds: readonly UserEngagement[],
     removes: readonly Pick<UserEngagement, 'id' | 'user'>[],
-  ) {
-    const inserts = adds.map((entry) => ({ insertOne: { document: toDoc(entry) } }))
-    const gone = {
-      user: { $in: [...new Set(removes.map(({ user }) => user))] },
-      _id: { $in: removes.map(({ id }) => toObjectId(id)) },
-    }
-    const bulk = [...inserts, ...(removes.length > 0 ? [{ deleteMany: { filter: gone } }] : [])]
-    if (bulk.length === 0) return
-    await this.entries
-      .bulkWrite(bulk, { ...requestTimeout, ordered: false })
-      .catch(duplicatePositions)
+  ): Promise<void> {
+    if (adds.length > 0) await this.entries.insertMany(adds.map(toDoc), { session: tx.session })
+    await this.remove(removes, tx)
   }
 
-  /** Removes an entry. It shares one command with the removals of others. @throws {DomainError} UNAVAILABLE. */
-  async remove(entry: Pick<UserEngagement, 'id' | 'user'>): Promise<void> {
-    await this.removals.submit('', entry)
+  /** Removes entries. One command, none without entries. */
+  async remove(entries: readonly Pick<UserEngagement, 'id' | 'user'>[], tx?: Tx): Promise<void> {
+    if (entries.length === 0) return
+    const gone = {
+      user: { $in: [...new Set(entries.map(({ user }) => user))] },
+      _id: { $in: entries.map(({ id }) => toObjectId(id)) },
+    }
+    await this.entries.deleteMany(gone, tx ? { session: tx.session } : requestTimeout)
   }
 
   /**

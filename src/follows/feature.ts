@@ -3,7 +3,6 @@ import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Visibility } from '../visibility/visibility.ts'
 import { Edges } from './edges.ts'
-import { FollowBatcher } from './follow-batcher.ts'
 import { Follows } from './follows.ts'
 import { Mutuals } from './mutuals.ts'
 import { GraphPurge } from './purge.ts'
@@ -19,8 +18,8 @@ export const follows = defineFeature({
     const { config, collections, stats, transactions } = core
     const edges = new Edges(collections, config.following, core.mint)
     const restrictions = new Restrictions({ ...core, edges })
-    const parts = { ...core, edges, restrictions, followeesMax: config.followeesMax }
-    const follows = new Follows({ ...parts, batcher: new FollowBatcher(parts) })
+    const { followeesMax } = config
+    const follows = new Follows({ ...core, edges, restrictions, followeesMax })
     /** What a viewer may see. Undefined: an anonymous viewer. */
     const visibilityFor = (viewer: UserId | undefined) =>
       new Visibility(viewer, {

@@ -1,29 +1,35 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type EdgeSource, edgeSources } from '../db/collections.ts'
+import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, isObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
 import { fieldsConform } from '../db/shapes.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import { SharedTransactions } from '../db/shared-transactions.ts'
+import type { Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
-import type { Outbox } from '../jobs/outbox.ts'
 import { inRange } from '../jobs/ranges.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import { type List, shownWithUser } from '../list/pipeline.ts'
-import type { UserStats } from '../users/stats.ts'
+import { commitFollows, type FollowParts, type FollowWrite, lockFollows } from './commit-follows.ts'
 import type { FollowChange } from './decide-follow.ts'
-import { type EdgeIndex, type Edges, type FollowEdge, type StoredEdge, toEdge } from './edges.ts'
-import type { FollowBatcher } from './follow-batcher.ts'
+import { type EdgeIndex, type FollowEdge, type StoredEdge, toEdge } from './edges.ts'
 import { checkGroups, groupsPerUserMax } from './groups.ts'
 
 /** The parts that {@link Follows} works with. */
-export interface FollowsParts {
-  readonly edges: Edges
-  readonly stats: UserStats
-  readonly outbox: Outbox
-  readonly transactions: Transactions
-  readonly batcher: FollowBatcher
+export interface FollowsParts extends FollowParts {
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
+}
+
+const bounds: GroupCommitBounds = {
+  name: 'follows',
+  batchMax: 64,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 2,
+  begins: 'AT_ONCE',
 }
 
 /** Narrows the edges that {@link Follows.among} looks for. */
@@ -36,7 +42,16 @@ interface AmongOptions {
 
 /** The follow graph (seeds 3 and 4): follows with their start, source and groups. */
 export class Follows {
-  constructor(private readonly parts: FollowsParts) {}
+  /** Follows of one followee would collide on the followee's counter, so they share a transaction. */
+  private readonly writes: SharedTransactions<FollowWrite, FollowChange>
+
+  constructor(private readonly parts: FollowsParts) {
+    this.writes = new SharedTransactions(parts.transactions, {
+      ...{ bounds, keysMax: 1, now: parts.now },
+      apply: (tx, writes, repairs) => commitFollows(tx, parts, writes, repairs),
+      lock: (tx, writes) => lockFollows(tx, parts, writes),
+    })
+  }
 
   /**
    * Makes `actor` follow `followee`. Edges, history and both counters change in one transaction (law L3). A repeat
@@ -52,10 +67,8 @@ export class Follows {
     source: EdgeSource = 'FEEDLINE',
   ): Promise<FollowChange> {
     if (actor === followee) throw badInput('input.user', 'you cannot follow yourself')
-    const { outbox, batcher } = this.parts
-    return outbox.runInline((jobs) =>
-      batcher.write(followee, { follower: actor, begin: source, idempotencyKey, jobs }),
-    )
+    const write = { followee, follower: actor, begin: source, idempotencyKey }
+    return this.parts.outbox.runInline((jobs) => this.writes.submit(followee, { ...write, jobs }))
   }
 
   /** Ends a follow. A repeat changes nothing. At most ten commands, shared with concurrent writes of the same followee. */
@@ -64,8 +77,8 @@ export class Follows {
     followee: UserId,
     idempotencyKey?: IdempotencyKey,
   ): Promise<FollowChange> {
-    const { outbox, batcher } = this.parts
-    return batcher.write(followee, { follower: actor, idempotencyKey, jobs: outbox.tracedWriter() })
+    const jobs = this.parts.outbox.tracedWriter()
+    return this.writes.submit(followee, { followee, follower: actor, idempotencyKey, jobs })
   }
 
   /**

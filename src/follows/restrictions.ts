@@ -64,9 +64,10 @@ export class Restrictions {
     return restrictionsIn(await found.toArray())
   }
 
-  /** The blocks of pairs, in either direction: by `one`, and then by `other`. One covered command. */
+  /** The blocks of pairs, in either direction: by `one`, and then by `other`. One covered command, none without pairs. */
   async blocksBetween(
     pairs: readonly { readonly one: UserId; readonly other: UserId }[],
+    tx?: Tx,
   ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>>> {
     if (pairs.length === 0) return new Map()
     const found = await this.parts.collections.restrictions
@@ -78,6 +79,7 @@ export class Restrictions {
         },
         {
           ...singleBatch,
+          ...tx,
           projection: { _id: 0, owner: 1, other: 1, kind: 1 },
           hint: { owner: 1, other: 1, kind: 1 },
         },

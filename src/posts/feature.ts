@@ -1,7 +1,6 @@
 import { type Core, defineFeature } from '../feature.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Posts } from './posts.ts'
-import { Publishing } from './publishing.ts'
 import { Tombstones } from './tombstones.ts'
 
 /** Posts: texts with facets, attachments, tombstones of what was liked. */
@@ -11,7 +10,7 @@ export const posts = defineFeature({
   reactions: {},
   create: (core: Core & { readonly stats: UserStats }) => {
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)
-    return { posts: new Posts({ ...core, tombstones, publishing: new Publishing(core) }) }
+    return { posts: new Posts({ ...core, tombstones }) }
   },
   tasks: () => ({}),
   removal: ({ posts }) => ({ delivered: (user, removal) => posts.purge(user, removal) }),

@@ -1,19 +1,19 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
+import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, rangesByOwner } from '../db/pages.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import { SharedTransactions } from '../db/shared-transactions.ts'
+import type { Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
-import type { Outbox } from '../jobs/outbox.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import { type List, shownWithList } from '../list/pipeline.ts'
 import type { SplitRemoval } from '../users/deletion.ts'
-import type { UserStats } from '../users/stats.ts'
 import {
   type Content,
   type ContentValidator,
@@ -21,18 +21,22 @@ import {
   type GivenAttachment,
 } from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
-import { type Publishing, queueFor } from './publishing.ts'
+import {
+  type NewPost,
+  type Published,
+  type PublishingParts,
+  publishPosts,
+  queueFor,
+} from './publish-posts.ts'
 import type { Tombstones } from './tombstones.ts'
 
 /** The parts that {@link Posts} works with. */
-export interface PostsParts {
+export interface PostsParts extends PublishingParts {
   readonly collections: Pick<Collections, 'posts' | 'versions'>
-  readonly stats: UserStats
   readonly tombstones: Tombstones
-  readonly outbox: Outbox
-  readonly transactions: Transactions
-  readonly publishing: Publishing
   readonly validators: readonly ContentValidator[]
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 type GivenContent = {
@@ -40,9 +44,30 @@ type GivenContent = {
   readonly attachments?: readonly GivenAttachment[] | undefined
 }
 
+const bounds: GroupCommitBounds = {
+  name: 'posts',
+  batchMax: 64,
+  waitingMax: 20_000,
+  waitMsMax: 4_000,
+  lingerMs: 1,
+  begins: 'IN_TURNS',
+}
+
+/** Number of authors whose posts share a transaction. A follow of one of them is enough to make it collide. */
+const authorsMax = 16
+
 /** The posts, each found by author and id, which is the shard key. */
 export class Posts {
-  constructor(private readonly parts: PostsParts) {}
+  /** Posts of one author would collide on the author's counter. Those of several authors share commands. */
+  private readonly newPosts: SharedTransactions<NewPost, Published>
+
+  constructor(private readonly parts: PostsParts) {
+    this.newPosts = new SharedTransactions(parts.transactions, {
+      ...{ bounds, keysMax: authorsMax, now: parts.now },
+      apply: (tx, posts) => publishPosts(tx, parts, posts),
+      lock: (tx, posts) => parts.stats.lock(tx, [...new Set(posts.map(({ author }) => author))]),
+    })
+  }
 
   /**
    * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter
@@ -62,10 +87,9 @@ export class Posts {
     input: GivenContent,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Post | undefined> {
-    const { outbox, publishing } = this.parts
     const content = await this.checkContent(input)
-    const published = await outbox.runInline((jobs) =>
-      publishing.publish(actor, { content, idempotencyKey, jobs }),
+    const published = await this.parts.outbox.runInline((jobs) =>
+      this.newPosts.submit(actor, { author: actor, content, idempotencyKey, jobs }),
     )
     if (!('isRepeat' in published)) return published
     return (await this.byRefs([published])).get(published.id)

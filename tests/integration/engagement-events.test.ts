@@ -75,13 +75,15 @@ test('concurrent likes of one post and the repeat of a like have one job each', 
   await collections.outbox.deleteMany({})
 })
 
-test('a like without subscribers takes the fast path: one update, and no job', async () => {
+test('a like takes six commands, and no job without subscribers', async () => {
   const { post, ben } = await newScene()
   const { commands } = await recorded(harness.database.client, () =>
     harness.services.engagements.add('likes', ben, post),
   )
   expect(labelsOf(commands)).toEqual([
+    'commitTransaction',
     'insert engagements_by_user',
+    'read posts',
     'read restrictions',
     'read user_stats',
     'update posts',

@@ -163,8 +163,9 @@ describe.each(['likes', 'comments'] as const)('%s', (kind) => {
       `%s at any command when ${moment}: all answers are true, the transaction succeeds`,
       async (name) => {
         const { steps } = await runScene(kind, scene)
-        const inTransaction = steps.some((step) => step.inTransaction)
-        expect(inTransaction).toBe(moment !== 'an entry leaves the post')
+        const outside = steps.filter((step) => !step.inTransaction)
+        // A comment is removed by its id, which is looked up before.
+        if (kind === 'likes') expect(outside).toEqual([])
         for (const [at, step] of share(10, [...steps.entries()])) {
           const result = await runScene(kind, scene, at, failures[name])
           await isTrue(result)

@@ -134,36 +134,6 @@ describe('engagement', () => {
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
 
-  test('a like that another process removes before its answer is not added again', async () => {
-    const [one, busy, full] = [await scene(), await scene(), await scene()]
-    const { ben } = one
-    for (const user of full.users.slice(1)) await like(user, full.post)
-    let first = true
-    const taken: unknown[] = []
-    const before = async ({ collection, method, args }: Call) => {
-      if (collection !== 'posts') return
-      if (method === 'bulkWrite' && first) {
-        first = false
-        await met
-      }
-      if (method !== 'find' || !args[0]?.$or) return
-      taken.push(await harness.services.engagements.remove('likes', ben, one.post))
-    }
-    const { client, db } = harness.database
-    const watched = { client, db: intercepted(db, { before }) }
-    const other = servicesOver(watched, harness.clock, sameLimits(limits))
-    // The first like commits alone, the others share a command. One finds no room, so both are looked up.
-    const likes = [busy.post, one.post, full.post].map((post) =>
-      other.engagements.add('likes', post === full.post ? full.ann : ben, post),
-    )
-    const met = sleep(500)
-    for (const like of await Promise.all(likes)) expect(like).toMatchObject({ changed: true })
-    expect(taken).toMatchObject([{ changed: true }])
-    expect(await walked(harness.services, 'likes', one.post)).toEqual([])
-    const posts = [one.post, busy.post, full.post]
-    expect(await engagementProblems(harness.services, limits, posts)).toEqual([])
-  })
-
   const like = (user: UserId, post: PostRef) =>
     harness.services.engagements.add('likes', user, post)
 

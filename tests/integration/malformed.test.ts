@@ -22,8 +22,6 @@ import {
 /** Collections whose documents no invariant depends on, and why. */
 const unshaped: Partial<Record<CollectionName, string>> = {
   idempotency_keys: 'a first result, which ends after a day',
-  hot_keys: 'a lease, which ends after seconds',
-  hot_writes: 'a request between processes, which ends after seconds',
   imports: 'the checkpoint of an import, which reads it itself',
   repairs: 'a record for people',
   rate_limits: 'what a client has used of a minute',

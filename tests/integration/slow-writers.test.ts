@@ -62,8 +62,8 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a like of the same post': {
     slow: ({ engagements }, scene) => engagements.add('likes', scene.ben, onePost(scene)),
-    waits: ({ collection, method, args: [, update = {}] }) =>
-      collection === 'posts' && method === 'updateOne' && !('$inc' in update),
+    waits: ({ collection, method, args: [writes] }) =>
+      collection === 'posts' && method === 'bulkWrite' && !JSON.stringify(writes).includes('guard'),
     others: ({ engagements }, scene, n) =>
       engagements.add('likes', scene.fans[n] as UserId, onePost(scene)),
   },

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/db/transaction.ts'
 import { compactHistory } from '../../src/follows/compact-history.ts'
 import { Edges } from '../../src/follows/edges.ts'
-import { FollowBatcher } from '../../src/follows/follow-batcher.ts'
 import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
@@ -234,8 +233,7 @@ describe('a block during a follow', () => {
     const block = once(() => blocking.block(b, a))
     const watched = new Interrupted(block, { ...parts, stats })
     const followParts = { ...parts, stats: harness.services.stats }
-    const batcher = new FollowBatcher({ ...followParts, restrictions: watched, followeesMax: 100 })
-    const follows = new Follows({ ...followParts, batcher })
+    const follows = new Follows({ ...followParts, restrictions: watched, followeesMax: 100 })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,

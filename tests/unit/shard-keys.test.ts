@@ -33,8 +33,7 @@ test('a collection gets an index for its shard key, unless a declared index begi
   expect(own.filter((name) => others.includes(name))).toEqual(others)
   // The index of posts by author has the ids in descending order.
   expect(others).toEqual([
-    ...['posts', 'overflow', 'outbox', 'hot_keys'],
-    ...['hot_writes', 'rate_limits'],
+    ...['posts', 'overflow', 'outbox', 'rate_limits'],
   ])
 })
 

@@ -5,7 +5,7 @@ import type { Job } from '../../jobs/queue.ts'
 import type { BegunJob } from '../../jobs/runner.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import type { KnownPost } from '../../posts/publishing.ts'
+import type { KnownPost } from '../../posts/publish-posts.ts'
 import { type EntryContent, toEntry } from '../entries.ts'
 import {
   isSameRegistration,

@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import type { Tx } from '../../src/db/transaction.ts'
 import type { FollowChange } from '../../src/follows/decide-follow.ts'
-import { FollowBatcher } from '../../src/follows/follow-batcher.ts'
 import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions } from '../../src/follows/restrictions.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { persist } from '../support/eventually.ts'
-import { newScene, resultOf } from '../support/follow-batcher.ts'
+import { newScene, resultOf } from '../support/shared-follows.ts'
 import { recorded } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
@@ -257,8 +256,7 @@ describe('idempotency keys and jobs in a batch', () => {
     const { now } = harness.clock
     const parts = { collections, edges, stats, outbox, transactions, mint, now }
     const watched = new Interrupted(parts)
-    const together = new FollowBatcher({ ...parts, restrictions: watched, followeesMax: 100 })
-    const follows = new Follows({ ...parts, batcher: together })
+    const follows = new Follows({ ...parts, restrictions: watched, followeesMax: 100 })
     const outcomes = await Promise.all([
       resultOf(follows.follow(opener, star)),
       resultOf(follows.follow(comer, star)),

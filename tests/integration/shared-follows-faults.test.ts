@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, resultOf } from '../support/follow-batcher.ts'
+import { newScene, resultOf } from '../support/shared-follows.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'

@@ -1,0 +1,235 @@
+import type { Collections, PostDoc } from '../db/collections.ts'
+import { deadlineOf, tooLate } from '../db/deadline.ts'
+import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
+import type { AnyBulkWriteOperation } from '../db/mongo.ts'
+import { fromObjectId, toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
+import type { Restrictions } from '../follows/restrictions.ts'
+import type { Outbox } from '../jobs/outbox.ts'
+import { type EngagementId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
+import { noAccount, type UserStats } from '../users/stats.ts'
+import { isShown } from '../visibility/rules.ts'
+import { type EngagementKind, kinds } from './kinds.ts'
+import type { ListLimits } from './list-limits.ts'
+import { type ListChange, ListPlan, type ListResult, type NewEntry } from './list-plan.ts'
+import {
+  arrayIn,
+  levelWrites,
+  type PostState,
+  type PostWrite,
+  postKey,
+  readStates,
+} from './list-store.ts'
+import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
+
+/** A write to a list of a post. */
+export interface EntryWrite extends PostWrite {
+  readonly idempotencyKey: IdempotencyKey | undefined
+}
+
+/** What entries are committed with. */
+export interface EntryParts {
+  readonly collections: Pick<Collections, 'posts' | 'overflow'>
+  readonly idempotency: IdempotencyStore
+  readonly outbox: Outbox
+  readonly limits: Readonly<Record<EngagementKind, ListLimits>>
+  readonly userIndex: UserEngagementIndex
+  readonly stats: UserStats
+  readonly restrictions: Restrictions
+}
+
+type PostUpdate = AnyBulkWriteOperation<PostDoc>
+
+/** A write that was decided in this transaction, with its result. */
+interface Decided extends EntryWrite {
+  readonly result: ListResult
+}
+
+/** The plans of one post's lists. */
+interface PostPlans extends Omit<PostState, 'lists'> {
+  readonly lists: ReadonlyMap<EngagementKind, ListPlan>
+}
+
+/**
+ * The outlier pattern, the same for every kind: entries stand in their post up to a threshold, then in overflow
+ * documents of a fixed capacity, level after level. No document grows with popularity.
+ * Applies writes to the lists of posts in the caller's transaction, in order, each as if it were alone. Entry, count,
+ * by-user entry, jobs and the result under the idempotency key change together.
+ * @returns the answer of each. NOT_FOUND without an account or such a post, or when a block hides it.
+ * Cost, whatever the number of writes: the blocks, the accounts, the posts, their update and the by-user entries. Five
+ * commands for removals of any list in overflow and adds more: see {@link readStates}. Three more with idempotency keys,
+ * one with subscribers.
+ * @see laws L2 and L5
+ */
+export async function commitEntries(
+  tx: Tx,
+  parts: EntryParts,
+  writes: readonly EntryWrite[],
+  passesLevels: boolean,
+): Promise<readonly (ListResult | Error)[]> {
+  const { collections, idempotency, limits } = parts
+  const keys = writes.map(({ idempotencyKey }) => idempotencyKey)
+  const firsts = await idempotency.savedResults<ListResult>(keys, tx)
+  const repeats = findRepeats(keys)
+  const fresh = writes.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
+  const refusals = await refusalsOf(tx, parts, fresh)
+  const admitted = fresh.filter((write) => !refusals.has(write))
+  const states = await readStates(tx, collections, admitted, passesLevels)
+  const plans = new Map([...states].map(([key, state]) => [key, planOf(state, limits)]))
+  const answers: (ListResult | Error)[] = []
+  const decided: Decided[] = []
+  for (const [at, write] of writes.entries()) {
+    const [first, repeated] = [firsts[at], repeats[at]]
+    const earlier =
+      (first instanceof Error ? first : first?.result) ??
+      (typeof repeated === 'number' ? answers[repeated] : repeated)
+    const answer = earlier ?? refusals.get(write) ?? decide(plans.get(postKey(write.post)), write)
+    answers.push(answer)
+    if (!earlier && !(answer instanceof Error)) decided.push({ ...write, result: answer })
+  }
+  await store(tx, parts, [...plans.values()], decided)
+  return answers
+}
+
+/** Changes a post, so that the transaction collides with other writes to its lists. The change does not show. One command. */
+export async function lockPost(
+  tx: Tx,
+  { posts }: Pick<Collections, 'posts'>,
+  post: PostRef,
+): Promise<void> {
+  await posts.bulkWrite([lockOf(post)], { session: tx.session })
+}
+
+/** Why adds are refused. One command for accounts and one for blocks, none without adds. */
+async function refusalsOf(
+  tx: Tx,
+  { stats, restrictions }: EntryParts,
+  writes: readonly EntryWrite[],
+): Promise<Map<EntryWrite, DomainError>> {
+  const adds = writes.flatMap((write) => (write.write.add ? [{ ...addOf(write), write }] : []))
+  const refusals = new Map<EntryWrite, DomainError>()
+  if (adds.length === 0) return refusals
+  const people = [...new Set(adds.flatMap(({ user, author }) => [user, author]))]
+  const pairs = adds.flatMap(({ user, author }) =>
+    user === author ? [] : [{ one: user, other: author }],
+  )
+  const live = await stats.liveAmong(people, tx)
+  const blocks = await restrictions.blocksBetween(pairs, tx)
+  for (const { user, author, write } of adds) {
+    const restrictions = blocks.get(user) ?? new Map()
+    if (!live.has(user)) refusals.set(write, noAccount())
+    else if (!isShown('POST', user, { user: author }, { live, restrictions }))
+      refusals.set(write, noPost())
+  }
+  return refusals
+}
+
+const addOf = ({ post: { author }, write: { add } }: EntryWrite) => ({
+  user: add?.actor as UserId,
+  author,
+})
+
+const planOf = ({ lists, ...state }: PostState, limits: EntryParts['limits']): PostPlans => ({
+  ...state,
+  lists: new Map(
+    [...lists].map(([kind, list]) => [kind, new ListPlan(kinds[kind], limits[kind], list)]),
+  ),
+})
+
+/** An error is that of this write alone. */
+function decide(plans: PostPlans | undefined, { write }: EntryWrite): ListResult | Error {
+  const plan = plans?.lists.get(write.kind)
+  if (!plans || !plan) return noPost()
+  const { add, remove, only } = write
+  if (add && plans.now >= deadlineOf(timeOf(fromObjectId(add._id)).getTime())) return tooLate()
+  try {
+    if (add) {
+      const stored = plan.add(add)
+      return stored ? { changed: false, entry: stored } : { changed: true, entry: add }
+    }
+    const entry = plan.remove(remove, only)
+    return entry ? { changed: true, entry } : { changed: false }
+  } catch (error) {
+    if (error instanceof DomainError) return error
+    throw error
+  }
+}
+
+async function store(
+  tx: Tx,
+  { collections: { posts, overflow }, idempotency, outbox, userIndex }: EntryParts,
+  plans: readonly PostPlans[],
+  decided: readonly Decided[],
+): Promise<void> {
+  const { session } = tx
+  const changes = plans.flatMap(({ post, levels, lists }) => {
+    const changed = [...lists].flatMap(([kind, plan]) => {
+      const change = plan.change()
+      return change ? [{ kind, ...change }] : []
+    })
+    return changed.length > 0 ? [{ post, levels, changed }] : []
+  })
+  const updated = new Set(changes.map(({ post }) => postKey(post)))
+  const locks = decided.filter(({ post, write }) => write.only && !updated.has(postKey(post)))
+  const updates = [...changes.map(updateOf), ...locks.map(({ post }) => lockOf(post))]
+  if (updates.length > 0) await posts.bulkWrite(updates, { session })
+  const leveled = changes.flatMap(({ post, changed }) =>
+    changed.flatMap(({ kind, levels }) => levelWrites(toObjectId(post.id), kind, levels)),
+  )
+  if (leveled.length > 0) await overflow.bulkWrite(leveled, { session })
+  const made = decided.filter(({ result }) => result.changed)
+  const [adds, removes] = [true, false].map((isAdd) =>
+    made.filter(({ write }) => (write.add !== undefined) === isAdd).map(byUserEntry),
+  ) as [UserEngagement[], UserEngagement[]]
+  await userIndex.write(tx, adds, removes)
+  const jobs = adds.flatMap(({ id, user, kind, post }) =>
+    outbox.reactionsTo(`${kinds[kind].noun}.added`, {
+      author: post.author,
+      post: post.id,
+      user,
+      entry: id,
+    }),
+  )
+  await outbox.enqueue(tx, jobs)
+  await idempotency.saveResults(
+    decided.flatMap(({ idempotencyKey: key, result }) => (key ? [{ key, result }] : [])),
+    tx,
+  )
+}
+
+function byUserEntry({ post, write: { kind }, result }: Decided): UserEngagement {
+  const { _id, actor } = result.entry as NewEntry
+  return { id: fromObjectId<EngagementId>(_id), user: actor as UserId, kind, post }
+}
+
+function updateOf({
+  post: { id, author },
+  levels: before,
+  changed,
+}: Pick<PostState, 'post' | 'levels'> & {
+  readonly changed: readonly (ListChange & { readonly kind: EngagementKind })[]
+}): PostUpdate {
+  const levels: Partial<Record<EngagementKind, number>> = { ...before }
+  const set: Record<string, unknown> = {}
+  for (const { kind, adds, removes, countDelta, last, levelsDelta } of changed) {
+    levels[kind] = (levels[kind] ?? 0) + levelsDelta
+    set[`counts.${kind}`] = { $add: [{ $ifNull: [`$counts.${kind}`, 0] }, countDelta] }
+    if (last) set[`last.${kind}`] = toObjectId(last)
+    set[`levels.${kind}`] = levels[kind] > 0 ? levels[kind] : '$$REMOVE'
+    if (adds.length + removes.length > 0) {
+      const left = { $not: { $in: ['$$this._id', removes] } }
+      const kept = { $filter: { input: arrayIn(kind), cond: left } }
+      set[kind] = { $concatArrays: [kept, { $literal: adds }] }
+    }
+  }
+  set.has_overflow = Object.values(levels).some((count) => count > 0) ? true : '$$REMOVE'
+  return { updateOne: { filter: { _id: toObjectId(id), author }, update: [{ $set: set }] } }
+}
+
+const lockOf = ({ id, author }: PostRef): PostUpdate => ({
+  updateOne: { filter: { _id: toObjectId(id), author }, update: { $inc: { guard: 1 } } },
+})
+
+/** The answer when the post does not exist, or the viewer may not see it. */
+const noPost = (): DomainError => new DomainError('NOT_FOUND', 'The post does not exist')

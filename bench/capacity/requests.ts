@@ -1,6 +1,7 @@
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { syntheticPosts } from '../../src/imports/synthetic-posts.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import { newIdEachTime } from '../idempotency.ts'
 import { pollOperation, readOperation } from '../reads/documents.ts'
 import { graphqlRequest } from '../reads/feedline-sides.ts'
 import type { LoadRequest } from './system.ts'
@@ -21,17 +22,19 @@ const followUser =
 /** The number of posts of a page, as the operations of schema/operations ask for by default. */
 export const pageSize = 20
 
+const mutation = (user: UserId, document: string, input: object): LoadRequest =>
+  graphqlRequest(user, document, { input: { ...input, clientMutationId: newIdEachTime } })
+
 /** The requests of the loads. */
 export const requests = {
   page: (reader: UserId): LoadRequest => graphqlRequest(reader, page, { first: pageSize }),
   poll: (reader: UserId, newest: PostId): LoadRequest =>
     graphqlRequest(reader, poll, pollOperation.variables(newest)),
-  post: (author: UserId, text: string): LoadRequest =>
-    graphqlRequest(author, createPost, { input: { text } }),
+  post: (author: UserId, text: string): LoadRequest => mutation(author, createPost, { text }),
   like: (user: UserId, post: PostRef): LoadRequest =>
-    graphqlRequest(user, likePost, { input: { postId: postNodeId(post) } }),
+    mutation(user, likePost, { postId: postNodeId(post) }),
   follow: (follower: UserId, followee: UserId): LoadRequest =>
-    graphqlRequest(follower, followUser, { input: { user: { handle: followee } } }),
+    mutation(follower, followUser, { user: { handle: followee } }),
 } as const
 
 /** Texts of posts: three to twelve words each. The same in each run. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newKey } from '../idempotency.ts'
 import type { BenchOptions } from '../options.ts'
 import { quantile } from '../statistics.ts'
 import { postText } from './bulk-data.ts'
@@ -44,7 +45,7 @@ export async function measureCreatePost(
     const order = at % 2 === 0 ? authors : authors.toReversed()
     for (const [name, author] of order) {
       const begin = performance.now()
-      await services.posts.create(author, { text: postText(at) })
+      await services.posts.create(author, { text: postText(at) }, newKey(author, 'createPost'))
       latenciesMs[name].push(performance.now() - begin)
       worker.nudge()
       await sleep(pauseMs)

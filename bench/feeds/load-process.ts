@@ -1,5 +1,6 @@
 import autocannon, { type Client, type Options, type Request, type Result } from 'autocannon'
 import { handleRequests } from '../child-process.ts'
+import { newIdEachTime } from '../idempotency.ts'
 import type { LoadResult } from '../load.ts'
 import { quantile } from '../statistics.ts'
 
@@ -39,6 +40,8 @@ handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
     connections,
     ...(amount === undefined ? { duration: ms / 1000 } : { amount }),
     sampleInt: 100,
+    // A mutation gets another clientMutationId each time it is sent.
+    idReplacement: requests.some(({ body }) => `${body ?? ''}`.includes(newIdEachTime)),
     verifyBody: (body) => !String(body).startsWith('{"errors"'),
     // Each connection begins with another request.
     setupClient: (client) => {

@@ -4,6 +4,7 @@ import type { PostDoc } from '../../src/db/collections.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { readPages } from '../../src/list/pipeline.ts'
 import type { Services } from '../../src/services.ts'
+import { newKey } from '../idempotency.ts'
 import {
   countEntries,
   createWorker,
@@ -32,9 +33,10 @@ export async function openFeedlineSystem(
       services.feed.timeline(reader, { window, strategy, projection: 'text' }),
     readAuthorPosts: (author) => readPages(services.posts.byAuthor(true), [author], window),
     createPost: async (author, text) => {
-      const { id } = await services.posts.create(author, { text })
+      const post = await services.posts.create(author, { text }, newKey(author, 'createPost'))
+      if (!post) throw new Error('a new mutation has a post')
       worker.nudge()
-      return id
+      return post.id
     },
     isVisible: async (reader, post) => {
       const page = await services.feed.timeline(reader, { window, strategy, projection: 'ref' })

@@ -3,6 +3,7 @@ import type { JobWriter } from '../../src/jobs/outbox.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { hasBlock } from '../../src/visibility/rules.ts'
+import { newKey } from '../idempotency.ts'
 
 /** An implementation of follow and unfollow. Each resolves with whether it changed anything. */
 export interface FollowImplementation {
@@ -13,8 +14,10 @@ export interface FollowImplementation {
 /** Feedline's implementation: concurrent writes to one followee share a transaction. */
 export function groupCommit({ follows }: Services): FollowImplementation {
   return {
-    follow: async (actor, followee) => (await follows.follow(actor, followee)).changed,
-    unfollow: async (actor, followee) => (await follows.unfollow(actor, followee)).changed,
+    follow: async (actor, followee) =>
+      (await follows.follow(actor, followee, newKey(actor, 'followUser'))).changed,
+    unfollow: async (actor, followee) =>
+      (await follows.unfollow(actor, followee, newKey(actor, 'unfollowUser'))).changed,
   }
 }
 

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { handleRequests } from '../child-process.ts'
+import { newIdEachTime } from '../idempotency.ts'
 import { quantile } from '../statistics.ts'
 
 /** A request to /graphql. */
@@ -151,7 +153,7 @@ async function send(): Promise<Outcome> {
       path: '/graphql',
       method: 'POST',
       headers: request.headers,
-      body: request.body,
+      body: request.body.replace(newIdEachTime, () => randomUUID()),
     })
     const text = await body.text()
     if (status === 503 || status === 429) return { status }

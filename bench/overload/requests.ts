@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose'
 import type { UserId } from '../../src/lib/ids.ts'
+import { newIdEachTime } from '../idempotency.ts'
 import type { LoadRequest } from './load-process.ts'
 
 /** Creates the headers of a request of `user`, with a token of a day that `secret` signs. */
@@ -16,10 +17,9 @@ const page = `query Page { timeline(first: 20) {
   edges { node { id text author { handle } likeCount viewerHasLiked } cursor }
   pageInfo { hasNextPage endCursor }
 } }`
-const post =
-  'mutation Post { createPost(input: { text: "The morning was cold." }) { post { id } } }'
-const like = 'mutation Like($post: ID!) { likePost(input: { postId: $post }) { changed } }'
-const unlike = 'mutation Unlike($post: ID!) { unlikePost(input: { postId: $post }) { changed } }'
+const post = 'mutation Post($input: CreatePostInput!) { createPost(input: $input) { post { id } } }'
+const like = 'mutation Like($input: LikePostInput!) { likePost(input: $input) { changed } }'
+const unlike = 'mutation Unlike($input: UnlikePostInput!) { unlikePost(input: $input) { changed } }'
 
 /** How often the requests contain each user. */
 const turns = 10
@@ -39,7 +39,11 @@ export async function createRequests(
       const kind = at % 20
       const isMark = kind === 14
       const query = kind === 7 ? post : isMark ? (turn % 2 === 0 ? like : unlike) : page
-      const variables = isMark ? { post: posts[(at + Math.floor(turn / 2)) % posts.length] } : {}
+      const about = isMark
+        ? { postId: posts[(at + Math.floor(turn / 2)) % posts.length] }
+        : { text: 'The morning was cold.' }
+      const input = { ...about, clientMutationId: newIdEachTime }
+      const variables = query === page ? {} : { input }
       return { headers: given, body: JSON.stringify({ query, variables }) }
     }),
   ).flat()

@@ -4,6 +4,7 @@ import type { BenchDatabase } from '../database.ts'
 import { type Server, startServer } from '../feeds/http.ts'
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
 import { cacheStrategy, fillSocialiteCaches, socialiteCache } from '../feeds/socialite.ts'
+import { newIdEachTime } from '../idempotency.ts'
 import { authorizationOf, tokenSecret } from '../tokens.ts'
 import { type Audience, addPost, type ReadStrategy, readNewestPosts, strategyEnv } from './data.ts'
 import {
@@ -67,7 +68,7 @@ export const feedlineRequests = {
   profile: (reader: string, handle: string) =>
     graphqlRequest(reader, profile('String'), { handle, first: pageSize }),
   compose: (author: string, text: string) =>
-    graphqlRequest(author, createPost, { input: { text } }),
+    graphqlRequest(author, createPost, { input: { text, clientMutationId: newIdEachTime } }),
 } as const
 
 const pollDocument = readOperation(pollOperation.name)

@@ -16,16 +16,14 @@ export class Poisoned extends Error {
 
 /**
  * Creates the `onCollision` of one `Transactions.run`. It ends the run when another try would not help.
- * @param conflictMsMax the first write conflict after this time ends the run, in milliseconds.
+ * @param conflictsMax number of write conflicts that end the run.
  * @returns a function that throws {@link Contended} or {@link Poisoned}.
  */
-export function watchCollisions(
-  conflictMsMax = Number.POSITIVE_INFINITY,
-): (error: unknown) => void {
+export function watchCollisions(conflictsMax = Number.POSITIVE_INFINITY): (error: unknown) => void {
   const refused = new Set<string>()
-  const since = performance.now()
+  let conflicts = 0
   return (error) => {
-    if (isWriteConflict(error) && performance.now() - since >= conflictMsMax) {
+    if (isWriteConflict(error) && ++conflicts >= conflictsMax) {
       throw new Contended('Other transactions write to the same data', { cause: error })
     }
     const duplicate = duplicateValues(error)

@@ -213,7 +213,7 @@ export class GroupCommit<Op, Result> {
 }
 
 /** The error of a write that waited too long, or arrived when too many writes waited. */
-export const overloaded = (cause?: unknown): DomainError =>
+const overloaded = (cause?: unknown): DomainError =>
   isDatabaseAway(cause)
     ? noAnswer(cause, 'Nothing was changed.')
     : new DomainError(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../errors.ts'
 import { chunks } from '../lib/batch.ts'
-import { Contended, lockedAgain, Poisoned, watchCollisions } from './collisions.ts'
+import { Contended, Poisoned, watchCollisions } from './collisions.ts'
 import { deadlineOf, isLate, type Timed, tooLate } from './deadline.ts'
 import { isWriteConflict } from './errors.ts'
 import {
@@ -21,7 +21,7 @@ export interface SharedTransaction<Op, Result> {
   readonly keysMax: number
   /**
    * Applies writes in order, each as if it were alone. @returns the answer of each.
-   * @param repairs set for a single write that a stored unique value has refused: its data is damaged.
+   * @param repairs set for a single write of a batch that a lock or a stored unique value has stopped.
    * @throws an error that refuses all of them. Nothing is committed then.
    */
   readonly apply: (
@@ -29,8 +29,10 @@ export interface SharedTransaction<Op, Result> {
     ops: readonly Op[],
     repairs: boolean,
   ) => Promise<readonly (Result | Error)[]>
-  /** Changes what all writes of the key change. A transaction that begins with it has its turn. */
-  readonly lock: (tx: Tx, ops: readonly Op[]) => Promise<unknown>
+  /** Changes what all writes of the key change. The transaction that changes it first has its turn. */
+  readonly lock: (tx: Tx, key: string, ops: readonly Op[]) => Promise<unknown>
+  /** Changes what else these writes change, and what writes of other keys change too. Absent: nothing. */
+  readonly lockRest?: (tx: Tx, ops: readonly Op[]) => Promise<unknown>
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -46,16 +48,14 @@ const hotMax = 10_000
 const apartMs = 100
 /** How long a turn may keep the writes of other keys waiting, in milliseconds. */
 const turnMsMax = 40
-/** After how long a batch that keeps colliding commits each of its writes alone, in milliseconds. */
-const contendedMs = 1_000
-/** Number of locked writes, at the start of a batch, that mean that the key itself is locked. */
-const lockedMax = 2
+/** Number of conflicts of a batch that has its turn until each of its writes commits alone. */
+const conflictsMax = 3
 
 /**
  * Writes of several requests in one transaction. Those of one key, which would collide, always share: those that arrive
  * during a transaction share the next one. Those of several keys share while no other process collides with them.
  * Processes that write to one key take turns: after a collision, each try begins with the lock of the key, so it loses
- * nothing but one command while another process has its turn.
+ * nothing but that command while another process has its turn.
  * @see docs/adr/8-owners-of-hot-keys.md
  */
 export class SharedTransactions<Op, Result> {
@@ -131,34 +131,29 @@ export class SharedTransactions<Op, Result> {
   /** If damaged data or a lock stops the batch, each write commits alone, and no write waits for the stopped one. */
   private async commitKey(key: string, writes: readonly Write<Op>[]): Promise<Answers<Result>> {
     try {
-      return await this.run(key, writes, writes.length > 1 ? contendedMs : undefined)
+      return await this.run(key, writes, {
+        conflictsMax: writes.length > 1 ? conflictsMax : undefined,
+      })
     } catch (error) {
       if (!(error instanceof Poisoned || error instanceof Contended)) throw error
       return this.commitEach(key, writes)
     }
   }
 
-  /**
-   * Commits each write in its own transaction. A locked write gets a later answer of its own. If the first writes are
-   * all locked, the key itself is locked, and the remaining writes wait together.
-   */
+  /** Commits each write in its own transaction, in order. A locked write gets a later answer of its own. */
   private async commitEach(key: string, writes: readonly Write<Op>[]): Promise<Answers<Result>> {
     const answers: Answer<Result>[] = []
-    for (const [at, write] of writes.entries()) {
-      if (at === lockedMax && answers.every((answer) => answer instanceof Promise)) {
-        const rest = writes.slice(at)
-        const later = this.run(key, rest)
-        return [
-          ...answers,
-          ...rest.map((_, n) => later.then((all) => resultOf(all[n] as Result | Error))),
-        ]
-      }
+    for (const write of writes) {
       try {
-        answers.push(await this.commitAlone(key, write, 0))
+        const [answer] = await this.run(key, [write], { conflictsMax: 1, repairs: true })
+        answers.push(answer as Result | Error)
       } catch (error) {
         if (!(error instanceof Contended)) answers.push(error as Error)
         else {
-          const later = this.commitAlone(key, write).then(resultOf<Result>)
+          const later = this.run(key, [write], { repairs: true }).then(([answer]) => {
+            if (answer instanceof Error) throw answer
+            return answer as Result
+          })
           // The batch is answered after its last write. This write may fail before.
           later.catch(() => {})
           answers.push(later)
@@ -168,36 +163,32 @@ export class SharedTransactions<Op, Result> {
     return answers
   }
 
-  private async commitAlone(
-    key: string,
-    write: Write<Op>,
-    conflictMsMax?: number,
-  ): Promise<Result | Error> {
-    const [answer] = await this.run(key, [write], conflictMsMax, true)
-    return answer as Result | Error
-  }
-
+  /** @param conflictsMax number of conflicts, apart from those while other processes have their turn, that end the run. */
   private async run(
     key: string,
     writes: readonly Write<Op>[],
-    conflictMsMax?: number,
-    repairs = false,
+    {
+      conflictsMax = Number.POSITIVE_INFINITY,
+      repairs = false,
+    }: { readonly conflictsMax?: number | undefined; readonly repairs?: boolean },
   ): Promise<readonly (Result | Error)[]> {
-    const lock = (tx: Tx) =>
-      this.shared.lock(
-        tx,
-        writes.map(({ op }) => op),
-      )
-    const apply = (tx: Tx) => this.apply(tx, writes, repairs)
-    const locked = async (tx: Tx) => {
-      await lock(tx)
-      return apply(tx)
+    const { lock, lockRest } = this.shared
+    const ops = writes.map(({ op }) => op)
+    const watch = watchCollisions(conflictsMax)
+    let [isFirst, hasTurn] = [true, false]
+    const work = async (tx: Tx) => {
+      const locks = !isFirst || this.isHot(key)
+      hasTurn = false
+      if (locks) await lock(tx, key, ops)
+      hasTurn = locks
+      if (!isFirst) await lockRest?.(tx, ops)
+      return this.apply(tx, writes, repairs)
     }
-    const watch = watchCollisions(conflictMsMax)
-    const work = this.isHot(key) ? locked : lockedAgain(lock, apply)
     return this.transactions.run(work, undefined, (error) => {
-      if (isWriteConflict(error)) this.heat(key)
-      watch(error)
+      isFirst = false
+      if (!isWriteConflict(error)) return watch(error)
+      this.heat(key)
+      if (hasTurn) watch(error)
     })
   }
 
@@ -228,12 +219,6 @@ export class SharedTransactions<Op, Result> {
     this.hot.delete(key)
     return false
   }
-}
-
-/** @throws an answer that is an error. */
-function resultOf<Result>(answer: Result | Error): Result {
-  if (answer instanceof Error) throw answer
-  return answer
 }
 
 /** The `onCollision` of a transaction of several keys. It is called only if the try has changed nothing. */

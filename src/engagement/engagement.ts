@@ -74,7 +74,7 @@ export class Engagements {
     this.writes = new SharedTransactions(transactions, {
       ...{ bounds, keysMax: postsMax, now },
       apply: (tx, writes, repairs) => commitEntries(tx, parts, writes, repairs),
-      lock: async (tx, [first]) => first && lockPost(tx, collections, first.post),
+      lock: async (tx, _, [first]) => first && lockPost(tx, collections, first.post),
     })
   }
 

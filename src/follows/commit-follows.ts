@@ -70,16 +70,6 @@ export async function commitFollows(
   return writes.map((write) => results.get(write) as FollowChange | Error)
 }
 
-/** Makes the transaction collide with all changes of the counters that these writes change. One command. */
-export async function lockFollows(
-  tx: Tx,
-  { stats }: Pick<FollowParts, 'stats'>,
-  writes: readonly FollowWrite[],
-): Promise<void> {
-  const users = writes.flatMap(({ followee, follower }) => [followee, follower])
-  await stats.lock(tx, [...new Set(users)])
-}
-
 /** How writes are applied. */
 interface How {
   /** Whether it is one write, which may fail with its transaction. */

@@ -12,7 +12,7 @@ import { badInput, DomainError } from '../errors.ts'
 import { inRange } from '../jobs/ranges.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import { type List, shownWithUser } from '../list/pipeline.ts'
-import { commitFollows, type FollowParts, type FollowWrite, lockFollows } from './commit-follows.ts'
+import { commitFollows, type FollowParts, type FollowWrite } from './commit-follows.ts'
 import type { FollowChange } from './decide-follow.ts'
 import { type EdgeIndex, type FollowEdge, type StoredEdge, toEdge } from './edges.ts'
 import { checkGroups, groupsPerUserMax } from './groups.ts'
@@ -49,7 +49,8 @@ export class Follows {
     this.writes = new SharedTransactions(parts.transactions, {
       ...{ bounds, keysMax: 1, now: parts.now },
       apply: (tx, writes, repairs) => commitFollows(tx, parts, writes, repairs),
-      lock: (tx, writes) => lockFollows(tx, parts, writes),
+      lock: (tx, followee) => parts.stats.lock(tx, [followee as UserId]),
+      lockRest: (tx, writes) => parts.stats.lock(tx, [...new Set(writes.map(followerOf))]),
     })
   }
 
@@ -300,6 +301,8 @@ function listOf(
     ...shownWithUser('PERSON', otherOf),
   }
 }
+
+const followerOf = ({ follower }: FollowWrite): UserId => follower
 
 /** The groups of an edge. Groups of another type are none. */
 const groupsIn = ({ groups = [] }: StoredEdge): readonly string[] =>

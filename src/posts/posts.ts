@@ -65,7 +65,7 @@ export class Posts {
     this.newPosts = new SharedTransactions(parts.transactions, {
       ...{ bounds, keysMax: authorsMax, now: parts.now },
       apply: (tx, posts) => publishPosts(tx, parts, posts),
-      lock: (tx, posts) => parts.stats.lock(tx, [...new Set(posts.map(({ author }) => author))]),
+      lock: (tx, author) => parts.stats.lock(tx, [author as UserId]),
     })
   }
 

@@ -1,15 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { engagementKinds } from '../../src/engagement/kinds.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { describeOutlierList } from '../conformance/engagement.ts'
 import { outcomeOf } from '../laws/model/model.ts'
 import { engagementProblems, sameLimits, walked } from '../support/engagement.ts'
-import { type Call, intercepted } from '../support/intercept.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
-import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
 
 // All kinds share one mechanism: by day each kind has one of the thresholds, and each threshold one kind.
 for (const [n, kind] of engagementKinds.entries()) {
@@ -133,9 +131,6 @@ describe('engagement', () => {
     ).toBe(0)
     expect(await engagementProblems(harness.services, limits, [post])).toEqual([])
   })
-
-  const like = (user: UserId, post: PostRef) =>
-    harness.services.engagements.add('likes', user, post)
 
   /** Resolves when the client begins a command on a collection. */
   const commandOn = (collection: string) =>

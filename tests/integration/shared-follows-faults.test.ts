@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { sameLimits } from '../support/engagement.ts'
-import { newScene, resultOf } from '../support/shared-follows.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { type Failure, failCommand, reserveFailpoint } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { problemsOf, servicesOver, useServices } from '../support/services.ts'
+import { newScene, resultOf } from '../support/shared-follows.ts'
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
 

@@ -8,10 +8,10 @@ import { Restrictions } from '../../src/follows/restrictions.ts'
 import { IdMint, type UserId } from '../../src/lib/ids.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { persist } from '../support/eventually.ts'
-import { newScene, resultOf } from '../support/shared-follows.ts'
 import { recorded } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
+import { newScene, resultOf } from '../support/shared-follows.ts'
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
 describe.each(sampledFollowing(1))('following by %s', (following) => {

@@ -95,7 +95,7 @@ describe('the placement of an operator', () => {
     const cluster = new Cluster('a', 'b')
     cluster.run()
     const [min, max] = [{ _id: new MinKey() }, { _id: new MaxKey() }]
-    const command = { updateZoneKeyRange: 'feedline.outbox', min, max, zone: 'feedline_a' }
+    const command = { updateZoneKeyRange: 'feedline.rate_limits', min, max, zone: 'feedline_a' }
     cluster.apply({ database: 'admin', command })
     expect(cluster.plan()).toEqual([])
   })

@@ -66,7 +66,7 @@ export async function readRange<O extends Owner, Candidate, Item, Known>(
   const past = new Map<string, TimeId>()
   let open = range.limit > 0 ? owners : []
   for (let limit = range.limit; open.length > 0; limit = Math.min(2 * limit, roundMax)) {
-    const found = await readOn(list, open, { ...range, limit }, past)
+    const found = await list.read(open, ...next(open, { ...range, limit }, past))
     const candidates = [...found.values()].flat()
     const known = candidates.length > 0 ? await list.loadFacts(candidates, visibility) : undefined
     open = open.filter((owner) => {
@@ -85,21 +85,17 @@ export async function readRange<O extends Owner, Candidate, Item, Known>(
   return items
 }
 
-/** The next candidates of each owner. One owner's range continues by its bound, so that sources read a plain range. */
-function readOn<O extends Owner, Candidate>(
-  list: Pick<List<O, Candidate>, 'read'>,
-  owners: readonly O[],
+/** Where a read continues. One owner's range continues by its bound, so that sources read a plain range. */
+function next(
+  owners: readonly Owner[],
   range: Range,
   past: ByOwner<TimeId>,
-): Promise<ByOwner<readonly Candidate[]>> {
-  if (past.size === 0) return list.read(owners, range)
+): [range: Range, past?: ByOwner<TimeId>] {
   const [first, ...others] = owners
-  const place = first && others.length === 0 ? past.get(nameOf(first)) : undefined
-  if (place === undefined) return list.read(owners, range, past)
-  return list.read(owners, {
-    ...range,
-    ...(range.oldestFirst ? { newerThan: place } : { olderThan: place }),
-  })
+  if (past.size === 0 || !first) return [range]
+  const place = past.get(nameOf(first))
+  if (others.length > 0) return [range, past]
+  return [{ ...range, ...(range.oldestFirst ? { newerThan: place } : { olderThan: place }) }]
 }
 
 /**

@@ -10,17 +10,10 @@ import { timelineFallbacks } from '../../metrics/timelines.ts'
 import {
   isBackfilled,
   isSameRegistration,
-  type Registration,
   type Registry,
 } from '../registry/registry.ts'
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
-import type {
-  StampedSlice,
-  TimelinePage,
-  TimelineQuery,
-  TimelineRequest,
-  TimelineSlice,
-} from './page.ts'
+import type { TimelinePage, TimelineQuery, TimelineRequest, TimelineSlice } from './page.ts'
 import type { Pending } from './pending.ts'
 import { TimelineList, type TimelineParts } from './timeline-list.ts'
 import type { Watermarks } from './watermark.ts'
@@ -134,8 +127,8 @@ export class FeedService {
    * have one: the others show a post at its commit, before any version can tell.
    *
    * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, it
-   * reads again under these. After three tries, and for a reader without back-fill, FANOUT_ON_READ serves, which depends
-   * on no registration.
+   * reads again under these. After three tries, for a reader without back-fill, and if a stored timeline cannot be read,
+   * FANOUT_ON_READ serves, which depends on no registration.
    * Cost: the strategy's commands and one for facts, and the same again for each refill. With `stamping`, one for the
    * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
    */
@@ -143,52 +136,50 @@ export class FeedService {
     name: FeedStrategyName,
     request: TimelineQuery,
     stamping?: Stamping,
-  ): Promise<StampedSlice> {
+  ): Promise<TimelineSlice> {
     const { registry } = this.parts
     const stamp = storesAllPosts(name) ? await stamping?.begin(request.reader) : undefined
     const query = { ...request, stamp }
     let registered = await registry.lastSeen()
+    let isReadable = true
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
       const isCovered =
-        tries <= triesMax && registration !== undefined && isBackfilled(registration, query.reader)
-      if (!isCovered) stamp?.spoil()
-      const slice = await this.fill(isCovered ? name : 'FANOUT_ON_READ', registration, query)
-      const seen = slice.facts.map((facts) => facts.registered)
-      // A page without candidates has read no facts.
-      if (isCovered && seen.length === 0) seen.push(await registry.read())
-      if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
-        return { ...slice, stamp: stamp?.finish() }
-      registered = await registry.lastSeen()
+        isReadable &&
+        tries <= triesMax &&
+        registration !== undefined &&
+        isBackfilled(registration, query.reader)
+      const strategy = isCovered ? name : 'FANOUT_ON_READ'
+      const list = new TimelineList(this.parts, query, strategy, registration)
+      try {
+        const found = await readRange(list, [query.reader], query.range)
+        const seen = list.facts.map((facts) => facts.registered)
+        // A page without candidates has read no facts.
+        if (isCovered && seen.length === 0) seen.push(await registry.read())
+        // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out
+        // on read continues the page below them, and the delivery of a post that it lacks is pending.
+        if (!list.isStored) stamp?.spoil()
+        const { servedBy, isStored, facts } = list
+        const items = found.get(query.reader) ?? []
+        if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
+          return { items, servedBy, isStored, facts, stamp: stamp?.finish() }
+        registered = await registry.lastSeen()
+      } catch (error) {
+        if (!isCovered || !this.isUnreadable(error)) throw error
+        isReadable = false
+      }
     }
   }
 
-  /** Fills a slice. If a document of a stored timeline is malformed, FANOUT_ON_READ does it. */
-  private async fill(
-    name: FeedStrategyName,
-    registration: Registration | undefined,
-    query: TimelineQuery,
-  ): Promise<TimelineSlice> {
-    const { reader, range, stamp } = query
-    const list = new TimelineList(this.parts, query, name, registration)
-    try {
-      const items = (await readRange(list, [reader], range)).get(reader) ?? []
-      // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out on
-      // read continues the page below them, and the delivery of a post that it lacks is pending.
-      if (!list.isStored) stamp?.spoil()
-      return { items, servedBy: list.servedBy, isStored: list.isStored, facts: list.facts }
-    } catch (error) {
-      const isUnexpected = error instanceof TypeError
-      const isExpected = isMalformedData(error) || isNotFound(error)
-      if (name === 'FANOUT_ON_READ' || !(isUnexpected || isExpected)) throw error
-      if (isUnexpected) this.warn(error)
-    }
+  /** Whether a document of a stored timeline is malformed, or Feedline has a defect. Then FANOUT_ON_READ serves. */
+  private isUnreadable(error: unknown): boolean {
+    const isUnexpected = error instanceof TypeError
+    if (!isMalformedData(error) && !isUnexpected && !isNotFound(error)) return false
+    if (isUnexpected) this.warn(error)
     timelineFallbacks.inc()
-    stamp?.spoil()
-    return this.fill('FANOUT_ON_READ', registration, query)
+    return true
   }
 
-  /** A malformed document does this, or a defect of Feedline. */
   private warn(error: TypeError): void {
     if (performance.now() - this.warnedMs < quietMs) return
     this.warnedMs = performance.now()

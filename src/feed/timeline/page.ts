@@ -80,10 +80,6 @@ export interface TimelineSlice {
   /** Whether stored entries decide a part of the range. */
   readonly isStored: boolean
   readonly facts: readonly PageFacts[]
-}
-
-/** A slice, and what decides it. */
-export interface StampedSlice extends TimelineSlice {
   /** As in {@link TimelinePage}. */
   readonly stamp: Stamp | undefined
 }

@@ -1,4 +1,4 @@
-import { randomAt } from '../src/imports/random.ts'
+import { randomAt } from '../packages/drive/random.ts'
 
 /** Seeded random choices. Each stream of a seed is independent of the others. */
 export class Random {

@@ -1,4 +1,4 @@
-import { randomAt } from '../../src/imports/random.ts'
+import { randomAt } from '../../packages/drive/random.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Graph } from '../feeds/graph.ts'
 

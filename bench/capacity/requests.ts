@@ -1,9 +1,9 @@
 import { postNodeId } from '../../src/graphql/node-id.ts'
-import { syntheticPosts } from '../../src/imports/synthetic-posts.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { newIdEachTime } from '../idempotency.ts'
 import { pollOperation, readOperation } from '../reads/documents.ts'
 import { graphqlRequest } from '../reads/feedline-sides.ts'
+import { syntheticPosts } from './synthetic-posts.ts'
 import type { LoadRequest } from './system.ts'
 
 const page = `query Page($first: Int!) {
@@ -39,6 +39,4 @@ export const requests = {
 
 /** Texts of posts: three to twelve words each. The same in each run. */
 export const createTexts = (count: number): string[] =>
-  [
-    ...syntheticPosts({ authors: ['a' as UserId], total: count, seed: 2, untilMs: Date.now() }, 0),
-  ].map(({ text }) => text)
+  syntheticPosts(count, 2, Date.now()).map(({ text }) => text)

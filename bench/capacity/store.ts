@@ -1,11 +1,11 @@
+import { shuffled } from '../../packages/drive/random.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { shuffled } from '../../src/imports/random.ts'
-import { syntheticPosts } from '../../src/imports/synthetic-posts.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { insertInBatches } from '../feeds/bulk-data.ts'
 import { countEdges, type NumberedGraph } from './graphs.ts'
+import { syntheticPosts } from './synthetic-posts.ts'
 
 const graphCreatedMs = Date.UTC(2024, 0, 1)
 const hourMs = 3_600_000
@@ -69,14 +69,12 @@ export async function storeHistory(
 ): Promise<PostRef[]> {
   const total = authors.length * postsEach
   const untilMs = Date.now() - hourMs
-  const docs = [...syntheticPosts({ authors, total, seed: 1, untilMs }, 0)].map(
-    ({ index, text, atMs }) => ({
-      _id: toObjectId(timeIdAt<PostId>(atMs, index.toString(16).padStart(12, '0'))),
-      author: authors[index % authors.length] as UserId,
-      text,
-      facets: [],
-    }),
-  )
+  const docs = syntheticPosts(total, 1, untilMs).map(({ index, text, atMs }) => ({
+    _id: toObjectId(timeIdAt<PostId>(atMs, index.toString(16).padStart(12, '0'))),
+    author: authors[index % authors.length] as UserId,
+    text,
+    facets: [],
+  }))
   await insertInBatches(collections.posts, docs, (doc) => doc)
   for (const batch of chunks(authors, 10_000)) {
     const ids = [...batch]

@@ -1,9 +1,9 @@
+import { randomAt } from '../../packages/drive/random.ts'
 import {
   type FeedStrategyName,
   feedStrategyNames,
   isMaterialised,
 } from '../../src/feed/strategies/list.ts'
-import { randomAt } from '../../src/imports/random.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Child } from '../child-process.ts'
 import type { FeedsDatabase } from '../feeds/feeds-database.ts'

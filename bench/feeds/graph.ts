@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
+import { randomAt, shuffled } from '../../packages/drive/random.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
-import { randomAt, shuffled } from '../../src/imports/random.ts'
-import { TextFile } from '../../src/imports/text-file.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 
 /** A follow graph in memory. */
@@ -31,7 +30,7 @@ export async function loadReed98(path?: string): Promise<Graph | undefined> {
     const existing = followers.get(followee) ?? new Set()
     if (follower !== followee) followers.set(followee, existing.add(follower))
   }
-  for await (const { from, to } of new EdgeList(await TextFile.open(file))) {
+  for await (const { from, to } of (await EdgeList.open(file)).rows()) {
     follow(from, to)
     follow(to, from)
   }

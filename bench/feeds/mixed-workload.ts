@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomAt } from '../../src/imports/random.ts'
+import { randomAt } from '../../packages/drive/random.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { type OpenLoopResult, runOpenLoop } from '../load.ts'
 import type { BenchOptions } from '../options.ts'

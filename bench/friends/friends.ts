@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { randomAt, shuffled } from '../../packages/drive/random.ts'
 import { sampledFollowsMax, sampleMax } from '../../src/follows/suggestions.ts'
-import { randomAt, shuffled } from '../../src/imports/random.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { openBenchDatabase } from '../database.ts'

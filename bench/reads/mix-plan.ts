@@ -1,4 +1,4 @@
-import { randomAt, shuffled } from '../../src/imports/random.ts'
+import { randomAt, shuffled } from '../../packages/drive/random.ts'
 
 /** An operation of the mix. */
 export type MixKind = 'home' | 'profile' | 'compose'

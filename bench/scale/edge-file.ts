@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomAt } from '../../src/imports/random.ts'
+import { randomAt } from '../../packages/drive/random.ts'
 
 /** The size of the graph of GitHub's developers (musae-github), and how fast its degrees fall. */
 const [people, friendships, exponent] = [37_700, 289_003, 0.55]
@@ -9,7 +9,6 @@ const [people, friendships, exponent] = [37_700, 289_003, 0.55]
 /** An edge list in a temporary folder, which is deleted when the file is disposed of. */
 export interface EdgeFile extends AsyncDisposable {
   readonly path: string
-  readonly people: number
   /** Friendships: each is a follow in both directions. */
   readonly lines: number
 }
@@ -27,7 +26,7 @@ export async function writeEdgeFile(scale = 1): Promise<EdgeFile> {
   )
   await writeFile(path, `from,to\n${names.join('\n')}\n`)
   const dispose = () => rm(folder, { recursive: true, force: true })
-  return { path, people, lines: names.length, [Symbol.asyncDispose]: dispose }
+  return { path, lines: names.length, [Symbol.asyncDispose]: dispose }
 }
 
 function listFriendships(friendships: number, people: number): [number, number][] {

@@ -7,8 +7,6 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
-import { seedPosts } from '../../src/imports/seed-posts.ts'
-import { TextFile } from '../../src/imports/text-file.ts'
 import { batches } from '../../src/lib/batch.ts'
 import { type EdgeId, timeIdAt } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
@@ -18,7 +16,6 @@ import { readMongodCpuUs } from '../reads/feedline-sides.ts'
 import { type EdgeFile, writeEdgeFile } from './edge-file.ts'
 import { collectRounds, defineSide, type ScaleKey } from './side.ts'
 
-const postsPerUser = 5
 /** The lines of a bare batch: 4,000 documents for each of three collections, in three concurrent commands. */
 const bareLines = 2_000
 
@@ -31,7 +28,6 @@ const keys = {
   import_vs_bare_inserts: {
     meaning: 'the same, over bare inserts of the same documents into all indexes',
   },
-  import_posts_per_second: { meaning: 'synthetic posts imported' },
   import_node_us_per_edge: { meaning: 'processor time of the importer per follow, µs' },
   import_mongod_us_per_edge: { meaning: 'processor time of mongod per follow, µs' },
   bare_mongod_us_per_edge: { meaning: 'the same of the bare inserts, µs' },
@@ -62,13 +58,10 @@ async function measureRound(file: EdgeFile, log: (line: string) => void) {
     await buildAfterImport(db, 'collection')
   })
   if (edges !== 2 * file.lines) throw new Error(`${edges} edges were imported`)
-  const seeds = { file: file.path, postsPerUser, seed: 1 }
-  const posts = await measure(database, async () => void (await seedPosts(services, seeds)))
   const bare = await measure(database, () => insertBare(database, file))
   return {
     import_edges_per_second: edges / graph.seconds,
     import_vs_bare_inserts: bare.seconds / graph.seconds,
-    import_posts_per_second: (file.people * postsPerUser) / posts.seconds,
     import_node_us_per_edge: graph.nodeUs / edges,
     import_mongod_us_per_edge: graph.mongodUs / edges,
     bare_mongod_us_per_edge: bare.mongodUs / edges,
@@ -101,7 +94,7 @@ export async function insertBare({ uri, db }: BenchDatabase, { path }: EdgeFile)
   await applyIndexes(target, 'collection')
   const { followers, following, follow_events } = openCollections(target)
   const [source, at, createdMs] = ['IMPORT' as const, new Date(), Date.now()]
-  for await (const lines of batches(new EdgeList(await TextFile.open(path)), bareLines)) {
+  for await (const lines of batches((await EdgeList.open(path)).rows(), bareLines)) {
     const edges = lines.flatMap(({ line, from, to }) => [
       { _id: idAt(createdMs, 2 * line), follower: from, followee: to },
       { _id: idAt(createdMs, 2 * line + 1), follower: to, followee: from },

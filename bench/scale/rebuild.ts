@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { randomAt } from '../../packages/drive/random.ts'
 import type { InboxDoc } from '../../src/db/collections.ts'
-import { randomAt } from '../../src/imports/random.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'

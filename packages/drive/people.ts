@@ -1,5 +1,5 @@
-import { randomAt, shuffled, zipf } from '../../src/imports/random.ts'
 import { parseUserId, type UserId } from '../../src/lib/ids.ts'
+import { randomAt, shuffled, zipf } from './random.ts'
 
 /** The digits in the handle of a numbered account. */
 const digits = 6

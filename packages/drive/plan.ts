@@ -1,4 +1,4 @@
-import { randomAt } from '../../src/imports/random.ts'
+import { randomAt } from './random.ts'
 
 /** What a simulated user does. `operations.ts` says how. */
 export const operationNames = ['home', 'profile', 'compose', 'follow', 'like', 'poll'] as const

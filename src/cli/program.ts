@@ -6,10 +6,9 @@ import { root } from '../lib/root.ts'
 import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
 import { historyCommand } from './history.ts'
-import { importRelationsCommand } from './import-relations.ts'
+import { importRelationsCommand, loadCommand } from './import.ts'
 import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
-import { loadCommand } from './load.ts'
 import { migrateCommand } from './migrate.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { serveCommand } from './serve.ts'
@@ -29,7 +28,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The command line: one file for each command, and those of packages. */
+/** The command line, with the commands of packages. */
 export function buildProgram(): Command {
   const program = new Command('feedline')
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')

@@ -4,7 +4,6 @@ import { raiseTimelines, type Versions } from '../db/versions.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
-import type { TimelineUpkeep } from '../imports/upkeep.ts'
 import type { NewJob, Outbox } from '../jobs/outbox.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
@@ -74,7 +73,7 @@ export interface Feeds {
   readonly pageFacts: PageFactsReader
   readonly registry: Registry
   readonly registrations: Registrations
-  readonly upkeep: TimelineUpkeep
+  readonly upkeep: Upkeep
   readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes from the configuration of this process. */
   readonly configured: ByStrategy<Options>

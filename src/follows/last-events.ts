@@ -3,7 +3,7 @@ import type { Collections } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { EdgeId } from '../lib/ids.ts'
-import { groupPairs, type Pair, pairKey } from './pair-lists.ts'
+import { clausesOf, type Pair, pairKey } from './pair-lists.ts'
 
 /**
  * The last event of each pair with an id not below the lowest of `ids`, by {@link pairKey}. Most pairs have none. One
@@ -16,9 +16,10 @@ export async function lastEvents(
   ids: readonly EdgeId[],
 ): Promise<ReadonlyMap<string, EdgeId>> {
   const _id = { $gte: toObjectId(ids.reduce((one, other) => (one < other ? one : other))) }
+  const clauses = clausesOf(pairs, { follower: 'user', followee: 'followee' })
   const found = await follow_events
     .find(
-      { $or: clausesOf(pairs).map((clause) => ({ ...clause, _id })) },
+      { $or: clauses.map((clause) => ({ ...clause, _id })) },
       {
         ...singleBatch,
         session,
@@ -34,18 +35,4 @@ export async function lastEvents(
     if (before === undefined || before < id) last.set(key, id)
   }
   return last
-}
-
-function clausesOf(pairs: readonly Pair[]) {
-  const { toOne, fromOne } = groupPairs(pairs)
-  return [
-    ...[...toOne].map(([followee, some]) => ({
-      user: { $in: some.map(({ follower }) => follower) },
-      followee,
-    })),
-    ...[...fromOne].map(([user, some]) => ({
-      user,
-      followee: { $in: some.map(({ followee }) => followee) },
-    })),
-  ]
 }

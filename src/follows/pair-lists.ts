@@ -11,14 +11,20 @@ export interface Pair {
 export const pairKey = ({ follower, followee }: { follower: string; followee: string }): string =>
   `${follower}>${followee}`
 
-/** Pairs in groups of one followee or one follower, so that few clauses find all pairs. */
-export interface PairGroups {
-  readonly toOne: ReadonlyMap<UserId, readonly Pair[]>
-  readonly fromOne: ReadonlyMap<UserId, readonly Pair[]>
+/** The names of the fields that hold the two users of a pair. */
+interface PairFields {
+  readonly follower: string
+  readonly followee: string
 }
 
-/** Groups pairs, each by its follower or its followee, whichever has more pairs. */
-export function groupPairs(pairs: readonly Pair[]): PairGroups {
+/**
+ * Few clauses of a filter that find all pairs: each pair in one of its follower or of its followee, whichever has more
+ * pairs.
+ */
+export function clausesOf(
+  pairs: readonly Pair[],
+  fields: PairFields,
+): Record<string, string | { readonly $in: string[] }>[] {
   const ofFollower = groupBy(pairs, ({ follower }) => follower)
   const ofFollowee = groupBy(pairs, ({ followee }) => followee)
   const sizeOf = (group: readonly Pair[] | undefined) => group?.length ?? 0
@@ -29,7 +35,16 @@ export function groupPairs(pairs: readonly Pair[]): PairGroups {
     pairs.filter((pair) => !isToOne(pair)),
     ({ follower }) => follower,
   )
-  return { toOne, fromOne }
+  return [
+    ...[...toOne].map(([followee, group]) => ({
+      [fields.followee]: followee,
+      [fields.follower]: { $in: group.map(({ follower }) => follower) },
+    })),
+    ...[...fromOne].map(([follower, group]) => ({
+      [fields.follower]: follower,
+      [fields.followee]: { $in: group.map(({ followee }) => followee) },
+    })),
+  ]
 }
 
 /** Pairs in the order of an index that begins with these two users. */

@@ -20,7 +20,7 @@ export const combineCounts = <Counter extends string>(
 
 /** The part of a checkpoint that changes with each batch. */
 export interface Progress<Counter extends string = string> {
-  /** How much of the source is written: a line number or a number of rows. */
+  /** The number of the last line that is written. */
   readonly position: number
   readonly done: boolean
   /** Written by all runs of this import. */
@@ -36,7 +36,7 @@ export interface Checkpoint<Counter extends string = string> extends Progress<Co
 
 /** Identifies an import: an unchanged file with the same options is the same import. */
 export interface ImportKey {
-  readonly kind: 'graph' | 'posts' | 'relations'
+  readonly kind: 'graph' | 'relations'
   readonly file: {
     readonly path: string
     readonly sizeBytes: number
@@ -119,7 +119,7 @@ export class Checkpoints {
 }
 
 /** How many places an import has. */
-export const placesMax = 2 ** 32
+const placesMax = 2 ** 32
 
 /**
  * Makes an id from the import, the time and the place in the source, so a repeated batch makes the same ids.

@@ -1,6 +1,13 @@
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
-import { BadLines, fieldCount, shortened } from './bad-lines.ts'
-import { type Line, lineUnitsMax, quoteProblem, splitCsv, type TextFile } from './text-file.ts'
+import {
+  type BadLines,
+  fieldCount,
+  type Line,
+  lengthProblem,
+  shortened,
+  splitCsv,
+  TextFile,
+} from './text-file.ts'
 
 /** One line of an edge list: `from` follows `to`. */
 export interface EdgeLine extends Pick<Line, 'line'> {
@@ -18,62 +25,53 @@ export interface EdgeLine extends Pick<Line, 'line'> {
  * ignored.
  */
 export class EdgeList {
-  private found = new BadLines()
+  private constructor(
+    readonly file: TextFile,
+    /** The number of the line, or undefined. */
+    private readonly header: number | undefined,
+  ) {}
 
-  constructor(private readonly file: Pick<TextFile, 'lines'>) {}
+  /**
+   * Opens a file and reads its first lines.
+   * @throws {DomainError} BAD_USER_INPUT if the file cannot be read.
+   */
+  static async open(path: string): Promise<EdgeList> {
+    const file = await TextFile.open(path)
+    return new EdgeList(file, await findHeader(file))
+  }
 
-  /** The bad lines that the latest iteration has found so far. */
-  get bad(): BadLines {
-    return this.found
+  /** The findings of the latest stream of {@link rows}. */
+  get findings(): { readonly bad: BadLines } {
+    return { bad: this.file.bad }
   }
 
   /** Streams every edge in the order of the file, with duplicates. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<EdgeLine> {
-    const bad = new BadLines()
-    this.found = bad
-    for await (const { line, fields } of withoutHeader(rowsOf(this.file.lines()))) {
-      const edge = edgeOf(fields)
-      if (typeof edge === 'string') bad.add(line, edge)
-      else yield { line, ...edge }
-    }
+  rows(): AsyncGenerator<EdgeLine> {
+    return this.file.rows(({ line, text }) =>
+      line === this.header || isComment(text) ? undefined : edgeOf(fieldsOf(text)),
+    )
   }
 }
 
-interface Row extends Pick<Line, 'line'> {
-  /** Or the problem with the line. */
-  readonly fields: readonly string[] | string
-}
-
-async function* rowsOf(lines: AsyncIterable<Line>): AsyncGenerator<Row> {
-  for await (const { line, text } of lines) {
-    if (text.startsWith('#') || text.startsWith('%')) continue
-    yield { line, fields: fieldsOf(text) }
+async function findHeader(file: TextFile): Promise<number | undefined> {
+  let words: number | undefined
+  for await (const { line, text } of file.lines()) {
+    if (isComment(text)) continue
+    const fields = fieldsOf(text)
+    const names = typeof fields === 'string' || fields.length < 2 ? [''] : fields.slice(0, 2)
+    if (words !== undefined) return names.every(isNumber) ? words : undefined
+    if (names.every(isHeading)) return line
+    if (names.length < 2 || names.some(isNumber)) return undefined
+    words = line
   }
+  return undefined
 }
 
-function fieldsOf(text: string): readonly string[] | string {
-  if (text.length > lineUnitsMax) return `is longer than ${lineUnitsMax} characters`
-  return text.includes(',') ? (splitCsv(text) ?? quoteProblem) : text.split(/\s+/)
-}
+const isComment = (text: string) => text.startsWith('#') || text.startsWith('%')
 
-async function* withoutHeader(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
-  let held: Row | undefined
-  let begun = false
-  for await (const row of rows) {
-    if (!begun) {
-      begun = true
-      if (namesIn(row, isHeading)) continue
-      if (namesIn(row, isWord)) {
-        held = row
-        continue
-      }
-    }
-    if (held && !namesIn(row, isNumber)) yield held
-    held = undefined
-    yield row
-  }
-  if (held) yield held
-}
+/** Returns the fields of a line, or the problem with the line. */
+const fieldsOf = (text: string): readonly string[] | string =>
+  lengthProblem(text) ?? (text.includes(',') ? splitCsv(text) : text.split(/\s+/))
 
 /** Common names of columns. Single letters are not among them, because they may be handles. */
 const headings = new Set(
@@ -86,13 +84,9 @@ const headings = new Set(
 )
 const isHeading = (name: string) => headings.has(name.toLowerCase().replace(/[^a-z0-9]/g, ''))
 const isNumber = (name: string) => /^\d+$/.test(name)
-const isWord = (name: string) => !isNumber(name)
-
-const namesIn = ({ fields }: Row, is: (name: string) => boolean): boolean =>
-  typeof fields !== 'string' && fields.length >= 2 && fields.slice(0, 2).every(is)
 
 /** Returns the edge, or the problem with the line. */
-function edgeOf(fields: Row['fields']): { from: UserId; to: UserId } | string {
+function edgeOf(fields: readonly string[] | string): { from: UserId; to: UserId } | string {
   if (typeof fields === 'string') return fields
   const [a = '', b = '', weight, ...rest] = fields
   if (fields.length < 2 || rest.length > 0) {

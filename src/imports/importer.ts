@@ -1,9 +1,11 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
 import type { Edges } from '../follows/edges.ts'
+import { type Pair, pairKey } from '../follows/pair-lists.ts'
 import { batches, readAhead } from '../lib/batch.ts'
+import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
-import { type BatchWriter, writeAdaptively } from './adaptive-batch.ts'
 import {
   type Checkpoint,
   Checkpoints,
@@ -12,7 +14,27 @@ import {
   type ImportKey,
   type Progress,
 } from './checkpoint.ts'
-import type { ImportSize, TimelineUpkeep, Written } from './upkeep.ts'
+import type { Line, TextFile } from './text-file.ts'
+import {
+  classifyPairs,
+  type ImportedPair,
+  type PairCounter,
+  type PairRules,
+  writePairs,
+  zeroCounts,
+} from './write-pairs.ts'
+
+/**
+ * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a rebuild of all timelines after
+ * the import ended or stopped.
+ */
+export type ImportSize = 'SMALL' | 'LARGE'
+
+/**
+ * The most edges of a small import. Their jobs take about 2 ms each, in total as long as a rebuild of a few thousand
+ * timelines. During that time no page falls back to FANOUT_ON_READ.
+ */
+export const smallImportMax = 10_000
 
 /** The services that every import writes through. */
 export interface ImportServices {
@@ -20,15 +42,18 @@ export interface ImportServices {
   readonly transactions: Transactions
   readonly edges: Edges
   readonly stats: UserStats
-  readonly upkeep: TimelineUpkeep
+  readonly upkeep: {
+    /** Adds, in the transaction of a batch, the jobs that bring stored timelines up to date, and raises versions. */
+    leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void>
+  }
 }
 
 /** The progress of one run, for display. */
 export interface ImportProgress {
-  /** How much of `total` is done, in units of the source: bytes or rows. */
+  /** How many of `total` bytes are done. */
   readonly done: number
   readonly total: number
-  /** Edges, pairs or posts that this run has written. */
+  /** Edges or pairs that this run has written. */
   readonly written: number
 }
 
@@ -46,42 +71,32 @@ export interface ImportOptions {
   readonly batchSize?: number | undefined
 }
 
-/** Where the rows of an import come from. Their order never changes. */
-export interface ImportSource<Row, Findings> {
-  /** Streams the rows. May omit rows up to the position of `start`: the importer skips these. */
-  rows(start: Checkpoint): AsyncIterable<Row> | Iterable<Row>
-  /** The position of the checkpoint when `row` and all rows before it are written. */
-  positionOf(row: Row): number
-  /** The position after the last row. A source that knows it saves the import one transaction. */
-  readonly lastPosition?: number
-  /** How much of the source is done. */
-  progress(position: number): Pick<ImportProgress, 'done' | 'total'>
-  /** What the stream has found so far, for example invalid lines. */
-  findings(): Findings
-}
-
-/** What the writer did in one transaction. */
-export interface WrittenBatch<Counter extends string> extends Written {
-  readonly counts: Counts<Counter>
-}
-
 /** What distinguishes one kind of import from the others. */
-export interface ImportPlan<Row, Counter extends string, Findings extends object> {
-  readonly key: ImportKey
-  readonly source: ImportSource<Row, Findings>
-  /** Writes rows in the transaction. `id` and `startedAt` of the checkpoint are the same in every run. */
-  write(tx: Tx, rows: readonly Row[], checkpoint: Checkpoint): Promise<WrittenBatch<Counter>>
-  /** All counters, at zero. */
+export interface ImportPlan<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Findings> {
+  readonly kind: ImportKey['kind']
+  readonly source: {
+    readonly file: TextFile
+    /** Streams the rows of the file from its start, always in the same order. */
+    rows(startedMs: number): AsyncIterable<Row>
+    /** What the stream has found so far, for example bad lines. */
+    readonly findings: Findings
+  }
+  /** An import with other options is another import. */
+  readonly options: ImportKey['options']
+  /** The pairs of a row. `id` and `startedAt` of the checkpoint are the same in every run. */
+  pairsOf(row: Row, checkpoint: Checkpoint): readonly ImportedPair[]
+  readonly pairsPerRow: number
+  readonly rules: PairRules
+  /** What this kind counts, at zero. */
   readonly counters: Counts<Counter>
   /** The counter that the progress shows. */
   readonly progressCounter: NoInfer<Counter>
-  readonly size: ImportSize
   /** Default of {@link ImportOptions.batchSize}. */
   readonly batchSize: number
 }
 
 /** The counts of an import, with the findings of its source. */
-export type ImportResult<Counter extends string, Findings = object> = Findings & {
+export type ImportResult<Counter extends string, Findings> = Findings & {
   /** Written by this run. Zero if the import was complete before. */
   readonly written: Counts<Counter>
   /** Written by all runs of this import. */
@@ -101,40 +116,93 @@ export class ImportInterrupted<Result> extends Error {
 }
 
 /**
- * Imports all rows of a source. One transaction per batch writes the rows, the jobs for stored timelines
- * ({@link TimelineUpkeep}) and the checkpoint. A run that was killed resumes at the first row that is not
- * committed. Repeating a complete import changes nothing.
- * Cost, beside the commands of the plan: one or two commands and up to two transactions of two commands per run;
- * one command for the checkpoint and one commit per batch.
+ * Imports all rows of a source. One transaction per batch writes accounts, edges, history and counters, the jobs for
+ * stored timelines and the checkpoint. So counters stay exact beside live traffic, and a run that was killed resumes at
+ * the first row that is not committed. Repeating a complete import changes nothing. After each batch that the database
+ * refused, a batch has half as many rows, but at least 25.
+ * Cost, beside the commands of {@link writePairs} and the jobs: one or two commands and two transactions of two commands
+ * per run; one command for the checkpoint and one commit per batch. Reads up to 10,000 lines of the file twice.
  * @throws {ImportInterrupted} if the signal ended the run.
  * @throws {DomainError} CONFLICT if another process runs the same import; UNAVAILABLE after 150 s without progress.
  */
-export async function runImport<Row, Counter extends string, Findings extends object>(
+export async function runImport<
+  Row extends Pick<Line, 'line'>,
+  Counter extends PairCounter,
+  Findings,
+>(
   services: ImportServices,
   options: ImportOptions,
   plan: ImportPlan<Row, Counter, Findings>,
 ): Promise<ImportResult<Counter, Findings>> {
+  const size = await sizeOf(plan.source.file, plan.pairsPerRow)
   const checkpoints = new Checkpoints(services.collections.imports)
-  const start = await checkpoints.open(plan.key, plan.counters, (options.now ?? Date.now)())
-  return new Importer(services, options, plan, start).run()
+  const key = { kind: plan.kind, file: plan.source.file, options: plan.options }
+  const start = await checkpoints.open(key, plan.counters, (options.now ?? Date.now)())
+  return new Importer({ services, options, plan, size, checkpoints, start }).run()
 }
 
-class Importer<Row, Counter extends string, Findings extends object> implements BatchWriter<Row> {
-  private readonly checkpoints: Checkpoints
+/** Estimates the size of an import from the first lines of its file. */
+async function sizeOf(file: TextFile, pairsPerLine: number): Promise<ImportSize> {
+  for await (const { line } of file.lines()) {
+    if (line * pairsPerLine > smallImportMax) return 'LARGE'
+  }
+  return 'SMALL'
+}
+
+/**
+ * Returns what {@link runImport} would write now, and writes nothing. Holds the users and pairs of the file in memory:
+ * about 200 bytes per row. Cost: five to eight commands per batch.
+ * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end.
+ */
+export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
+  { collections, transactions }: ImportServices,
+  { signal, onProgress, now = Date.now, batchSize }: ImportOptions,
+  plan: ImportPlan<Row, PairCounter, Findings>,
+): Promise<ImportResult<PairCounter, Findings>> {
+  const { source } = plan
+  const startedAt = new Date(now())
+  const start = { id: '0000', startedAt, position: 0, done: false, counts: zeroCounts }
+  const [users, previewed] = [new Set<UserId>(), new Set<string>()]
+  let total: Counts<PairCounter> = zeroCounts
+  for await (const rows of batches(source.rows(startedAt.getTime()), batchSize ?? plan.batchSize)) {
+    signal?.throwIfAborted()
+    const pairs = rows.flatMap((row) => plan.pairsOf(row, start))
+    const { fresh, opened, counts } = await transactions.run((tx) =>
+      classifyPairs(collections, tx, pairs, { ...plan.rules, previewed }),
+    )
+    const usersBefore = users.size
+    for (const id of opened) users.add(id)
+    for (const pair of fresh) previewed.add(pairKey(pair))
+    total = combineCounts(total, { ...counts, users: users.size - usersBefore }, 1)
+    const { bytesRead, sizeBytes } = source.file
+    onProgress?.({ done: bytesRead, total: sizeBytes, written: total[plan.progressCounter] })
+  }
+  return { written: total, total, ...source.findings }
+}
+
+/** Above the 90 s for which MongoDB may keep the open transaction of a killed process, with its locks. */
+const withoutProgressMsMax = 150_000
+const batchMin = 25
+
+/** What one run of an import works with. */
+interface Run<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Findings> {
+  readonly services: ImportServices
+  readonly options: ImportOptions
+  readonly plan: ImportPlan<Row, Counter, Findings>
+  readonly size: ImportSize
+  readonly checkpoints: Checkpoints
+  readonly start: Checkpoint<Counter>
+}
+
+class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Findings> {
   private checkpoint: Checkpoint<Counter>
 
-  constructor(
-    private readonly services: ImportServices,
-    private readonly options: ImportOptions,
-    private readonly plan: ImportPlan<Row, Counter, Findings>,
-    private readonly start: Checkpoint<Counter>,
-  ) {
-    this.checkpoints = new Checkpoints(services.collections.imports)
-    this.checkpoint = start
+  constructor(private readonly parts: Run<Row, Counter, Findings>) {
+    this.checkpoint = parts.start
   }
 
   async run(): Promise<ImportResult<Counter, Findings>> {
-    const { signal } = this.options
+    const { signal } = this.parts.options
     try {
       await this.writeAll()
     } catch (error) {
@@ -144,30 +212,13 @@ class Importer<Row, Counter extends string, Findings extends object> implements 
     return this.result()
   }
 
-  async write(rows: readonly Row[]): Promise<void> {
-    const { source, size } = this.plan
-    const position = source.positionOf(rows.at(-1) as Row)
-    await this.commit(async (tx, before) => {
-      const batch = await this.plan.write(tx, rows, before)
-      if (batch.follows.length + batch.posts.length > 0) {
-        await this.services.upkeep.leaveJobs(tx, batch, size)
-      }
-      const counts = combineCounts(before.counts, batch.counts, 1)
-      return { position, done: position === source.lastPosition, counts }
-    })
-  }
-
-  async unwritten(rows: readonly Row[]): Promise<readonly Row[]> {
-    this.checkpoint = await this.checkpoints.reload(this.checkpoint)
-    return rows.filter((row) => this.plan.source.positionOf(row) > this.checkpoint.position)
-  }
-
   private async writeAll(): Promise<void> {
-    const { onProgress, batchSize = this.plan.batchSize } = this.options
+    const { options, plan, start } = this.parts
+    const { onProgress, batchSize = plan.batchSize } = options
     // Records the session before the first batch, so that the next run can end it if this process is killed.
-    if (!this.start.done) await this.commit(async (_, before) => before)
+    if (!start.done) await this.commit(async (_, before) => before)
     for await (const rows of readAhead(batches(this.remainingRows(), batchSize))) {
-      await writeAdaptively(rows, this, this.options)
+      await this.writeRows(rows)
       onProgress?.(this.progress())
     }
     if (!this.checkpoint.done) await this.commit(async (_, before) => ({ ...before, done: true }))
@@ -176,31 +227,73 @@ class Importer<Row, Counter extends string, Findings extends object> implements 
 
   /** Reads all rows of a complete import too: the findings of every run describe the whole source. */
   private async *remainingRows(): AsyncGenerator<Row> {
-    const { start, plan } = this
-    for await (const row of plan.source.rows(start)) {
-      if (!start.done && plan.source.positionOf(row) > start.position) yield row
+    const { start, plan } = this.parts
+    for await (const row of plan.source.rows(start.startedAt.getTime())) {
+      if (!start.done && row.line > start.position) yield row
     }
+  }
+
+  /** Writes rows in order: all in one transaction, or in smaller ones if live traffic locks the same data. */
+  private async writeRows(rows: readonly Row[]): Promise<void> {
+    const { signal, onBusy } = this.parts.options
+    let left = rows
+    let size = rows.length
+    let giveUpAt = performance.now() + withoutProgressMsMax
+    while (left.length > 0) {
+      signal?.throwIfAborted()
+      try {
+        await this.writeBatch(left.slice(0, size))
+        left = left.slice(size)
+        giveUpAt = performance.now() + withoutProgressMsMax
+      } catch (error) {
+        const isBusy = error instanceof DomainError && error.code === 'UNAVAILABLE'
+        if (!isBusy || performance.now() >= giveUpAt) throw error
+        onBusy?.()
+        // The write may have been committed.
+        this.checkpoint = await this.parts.checkpoints.reload(this.checkpoint)
+        left = left.filter(({ line }) => line > this.checkpoint.position)
+        size = Math.max(Math.min(batchMin, size), size >> 1)
+      }
+    }
+  }
+
+  private async writeBatch(rows: readonly Row[]): Promise<void> {
+    const { services, plan, size } = this.parts
+    const { line: position } = rows.at(-1) as Row
+    const pairs = rows.flatMap((row) => plan.pairsOf(row, this.checkpoint))
+    await this.commit(async (tx, before) => {
+      const { counts, follows } = await writePairs(
+        services,
+        tx,
+        pairs,
+        plan.rules,
+        before.startedAt,
+      )
+      if (follows.length > 0) await services.upkeep.leaveJobs(tx, follows, size)
+      return { position, done: false, counts: combineCounts(before.counts, counts, 1) }
+    })
   }
 
   /** Runs `work` in a transaction that moves the checkpoint to the progress that it returns. */
   private async commit(
     work: (tx: Tx, before: Checkpoint<Counter>) => Promise<Progress<Counter>>,
   ): Promise<void> {
+    const { services, checkpoints } = this.parts
     const before = this.checkpoint
-    this.checkpoint = await this.services.transactions.run(async (tx) =>
-      this.checkpoints.move(tx, before, await work(tx, before)),
+    this.checkpoint = await services.transactions.run(async (tx) =>
+      checkpoints.move(tx, before, await work(tx, before)),
     )
   }
 
   private result(): ImportResult<Counter, Findings> {
+    const { plan, start } = this.parts
     const total = this.checkpoint.counts
-    const written = combineCounts(total, this.start.counts, -1)
-    return { written, total, ...this.plan.source.findings() }
+    return { written: combineCounts(total, start.counts, -1), total, ...plan.source.findings }
   }
 
   private progress(): ImportProgress {
-    const { source, progressCounter } = this.plan
-    const written = this.result().written[progressCounter]
-    return { ...source.progress(this.checkpoint.position), written }
+    const { source, progressCounter } = this.parts.plan
+    const { bytesRead: done, sizeBytes: total } = source.file
+    return { done, total, written: this.result().written[progressCounter] }
   }
 }

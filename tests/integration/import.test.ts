@@ -11,7 +11,7 @@ import { handle } from '../support/services.ts'
 
 describe.each(sampledFollowing(1))('%s', (following) => {
   const imports = useImports(following)
-  const { database, services, graph, posts, expectExact } = imports
+  const { database, services, graph, expectExact } = imports
   const all = () => Object.values(database.collections)
 
   /** All stored data, except ids from the clock. */
@@ -52,10 +52,8 @@ describe.each(sampledFollowing(1))('%s', (following) => {
 
   test('a repeated import of edges changes nothing, and the same edges in another file change no edge', async () => {
     await graph({ mutual: true })
-    await posts()
     const before = await snapshot()
     expect((await graph({ mutual: true })).written).toEqual({ users: 0, edges: 0 })
-    expect((await posts()).written.posts).toBe(0)
     expect(await snapshot()).toEqual(before)
     await writeFile(join(imports.folder, 'copy.txt'), ring(60, 5))
     const copy = await importGraph(services(), {
@@ -87,7 +85,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     async (stopAfter) => {
       const at = Date.UTC(2026, 0, 2)
       await graph({ mutual: true, batchSize: 50, now: () => at })
-      await posts({ batchSize: 100, now: () => at })
       const whole = await snapshot()
       for (const collection of all()) await collection.deleteMany({})
       let batches = 0
@@ -98,10 +95,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
       await expect(stopped).rejects.toThrow('stopped')
       expect(await expectExact()).toBeGreaterThan(0)
       await graph({ mutual: true, batchSize: 77, now: () => at + 1e6 })
-      batches = 0
-      await expect(posts({ batchSize: 100, now: () => at, onProgress })).rejects.toThrow('stopped')
-      await expectExact()
-      await posts({ batchSize: 77, now: () => at + 1e6 })
       expect(await snapshot()).toEqual(whole)
     },
   )
@@ -126,31 +119,18 @@ describe.each(sampledFollowing(1))('%s', (following) => {
       },
     ])
     await graph()
-    await posts()
-    expect(await stored()).toEqual([
-      record('graph', 301, { users: 60, edges: 300 }),
-      record('posts', 600, { posts: 600 }),
-    ])
+    expect(await stored()).toEqual([record('graph', 301, { users: 60, edges: 300 })])
   })
 
   test('an aborted import of edges ends between batches and reports its counts', async () => {
-    const aborting = () => {
-      const controller = new AbortController()
-      const onProgress = () => controller.abort(new Error('enough'))
-      return { onProgress, signal: controller.signal }
-    }
-    await expect(graph({ batchSize: 50, ...aborting() })).rejects.toMatchObject({
+    const controller = new AbortController()
+    const onProgress = () => controller.abort(new Error('enough'))
+    const aborted = graph({ batchSize: 50, onProgress, signal: controller.signal })
+    await expect(aborted).rejects.toMatchObject({
       message: 'enough',
       partialResult: { written: { edges: 50 }, total: { edges: 50 }, bad: { count: 0 } },
     })
     expect(await expectExact()).toBe(50)
-    await graph()
-    const aborted = {
-      message: 'enough',
-      partialResult: { written: { posts: 40 }, total: { posts: 40 } },
-    }
-    await expect(posts({ batchSize: 40, ...aborting() })).rejects.toMatchObject(aborted)
-    expect(await database.collections.posts.countDocuments()).toBe(40)
   })
 
   test('a file that was edited without a change of its length is another import', async () => {
@@ -218,9 +198,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const { written } = await graph({ mutual: true })
     expect(written).toEqual({ users: 1, edges: 2 })
     expect(await expectExact()).toBe(2)
-    await posts()
-    expect(await database.collections.posts.countDocuments({ author: 'a' })).toBe(0)
-    await expectExact()
   })
 
   test('an import of edges keeps the id and source of an existing edge', async () => {

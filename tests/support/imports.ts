@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import { readConfig } from '../../src/environment.ts'
 import { type GraphImportOptions, importGraph } from '../../src/imports/import-graph.ts'
-import { type SeedPostsOptions, seedPosts } from '../../src/imports/seed-posts.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
@@ -20,8 +19,6 @@ export interface ImportsHarness {
   readonly file: string
   /** Imports {@link file}. */
   readonly graph: (options?: Partial<GraphImportOptions>) => ReturnType<typeof importGraph>
-  /** Writes 10 synthetic posts per user of {@link file}. */
-  readonly posts: (options?: Partial<SeedPostsOptions>) => ReturnType<typeof seedPosts>
   /** Fails unless all counters equal the stored edges of both collections. @returns the number of edges. */
   readonly expectExact: () => Promise<number>
 }
@@ -79,7 +76,6 @@ export function useImports(following: FollowingMode): ImportsHarness {
       return file
     },
     graph: (options = {}) => importGraph(services(), { file, mutual: false, ...options }),
-    posts: (options = {}) => seedPosts(services(), { file, postsPerUser: 10, seed: 7, ...options }),
   }
 }
 

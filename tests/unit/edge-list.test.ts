@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { badLinesKept } from '../../src/imports/bad-lines.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
-import { lineUnitsMax, quoteProblem, TextFile } from '../../src/imports/text-file.ts'
+import { badLinesKept, lineUnitsMax, quoteProblem } from '../../src/imports/text-file.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -17,15 +16,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function parsed(content: string | Buffer, name = 'edges.txt') {
   const path = join(folder, name)
   await writeFile(path, content)
-  const file = await TextFile.open(path)
-  const list = new EdgeList(file)
+  const list = await EdgeList.open(path)
   const lines: number[] = []
   const edges: string[] = []
-  for await (const { line, from, to } of list) {
+  for await (const { line, from, to } of list.rows()) {
     lines.push(line)
     edges.push(`${from}>${to}`)
   }
-  return { edges, lines, bad: list.bad, file }
+  return { edges, lines, bad: list.findings.bad, list }
 }
 
 describe('formats', () => {
@@ -107,13 +105,12 @@ describe('bad lines', () => {
   })
 
   test('all invalid lines are counted and the first twenty kept, afresh on each read', async () => {
-    const { bad, file } = await parsed('oops\n'.repeat(50))
+    const { bad, list } = await parsed('oops\n'.repeat(50))
     expect(bad.count).toBe(50)
     expect(bad.first).toHaveLength(badLinesKept)
-    const list = new EdgeList(file)
     for (let walk = 0; walk < 2; walk++) {
-      for await (const _ of list);
-      expect(list.bad.count).toBe(50)
+      for await (const _ of list.rows());
+      expect(list.findings.bad.count).toBe(50)
     }
   })
 })
@@ -121,10 +118,10 @@ describe('bad lines', () => {
 describe('files', () => {
   test('a large edge list is read completely, wherever chunks end', async () => {
     const rows = Array.from({ length: 60_000 }, (_, n) => `user${n} user${n + 1}`)
-    const { edges, lines, file } = await parsed(rows.join('\n'))
+    const { edges, lines, list } = await parsed(rows.join('\n'))
     expect(edges).toEqual(rows.map((row) => row.replace(' ', '>')))
     expect(lines.at(-1)).toBe(60_000)
-    expect(file.bytesRead).toBe(file.sizeBytes)
+    expect(list.file.bytesRead).toBe(list.file.sizeBytes)
   })
 
   test('an endless line is not held in memory', async () => {
@@ -135,11 +132,11 @@ describe('files', () => {
   })
 
   test('an unreadable edge list is reported in one sentence', async () => {
-    await expect(TextFile.open(join(folder, 'none'))).rejects.toMatchObject({
+    await expect(EdgeList.open(join(folder, 'none'))).rejects.toMatchObject({
       code: 'BAD_USER_INPUT',
       message: expect.stringContaining('cannot be read (ENOENT)'),
     })
-    await expect(TextFile.open(folder)).rejects.toThrow('is not a file')
+    await expect(EdgeList.open(folder)).rejects.toThrow('is not a file')
     await expect(parsed('1 2', 'not.gz')).rejects.toThrow('is not a gzip file, or is damaged')
     const cut = gzipSync('1 2\n'.repeat(1_000)).subarray(0, 30)
     await expect(parsed(cut, 'cut.gz')).rejects.toThrow('is not a gzip file, or is damaged')

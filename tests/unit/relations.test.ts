@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { badLinesKept } from '../../src/imports/bad-lines.ts'
-import { RelationFile } from '../../src/imports/relation-file.ts'
 import {
   parseRelation,
   type Relation,
+  RelationFile,
   relationColumns,
   relationSources,
   resolveRelation,
-} from '../../src/imports/relations.ts'
+} from '../../src/imports/relation-file.ts'
+import { badLinesKept } from '../../src/imports/text-file.ts'
 import { handle } from '../support/services.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)

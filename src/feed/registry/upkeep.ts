@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/transaction.ts'
-import type { ImportSize, TimelineUpkeep, Written } from '../../imports/upkeep.ts'
+import type { Pair } from '../../follows/pair-lists.ts'
+import type { ImportSize } from '../../imports/importer.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import { timelineReactions } from '../delivery/job-kinds.ts'
 import type { Registrations } from './registrations.ts'
@@ -8,37 +9,38 @@ import type { Registrations } from './registrations.ts'
 const rebuildDelayMs = 60_000
 
 /**
- * Enqueues the timeline jobs of imports. Each batch of a large import invalidates all timelines and delays the rebuild.
- * A rebuild that began between two batches ends, and begins again after the later batch. So it misses no edge, also if
- * the process of the import is killed.
+ * Enqueues the timeline jobs of imports, which write edges without the services that deliver them. Each batch of a large
+ * import invalidates all timelines and delays the rebuild. A rebuild that began between two batches ends, and begins
+ * again after the later batch. So it misses no edge, also if the process of the import is killed.
  */
-export class Upkeep implements TimelineUpkeep {
+export class Upkeep {
   constructor(
     private readonly registrations: Registrations,
     private readonly outbox: Outbox,
   ) {}
 
-  async leaveJobs(tx: Tx, { follows, posts }: Written, size: ImportSize): Promise<void> {
+  /**
+   * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date, and raises the versions of kept
+   * answers. Three commands if no strategy is registered, otherwise four for a small import and up
+   * to ten for a large one.
+   */
+  async leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void> {
     // A concurrent registration reads the batch, or the batch reads the registration.
     await this.registrations.lockRegistrations(tx)
     if (size === 'LARGE') return this.registrations.invalidate(tx, rebuildDelayMs)
     if ((await this.registrations.loadMaintainedNames(tx)).length === 0) return
-    // In the queue of long jobs, so that new posts are not delivered after imported posts.
-    const followJobs = follows.map(({ follower, followee }) => ({
-      kind: timelineReactions['follow.created'],
-      payload: { follower, followee },
-    }))
-    const postJobs = posts.map(({ author, id }) => ({
-      kind: timelineReactions['post.created'],
-      payload: { author, post: id },
-    }))
-    const jobs = [...followJobs, ...postJobs]
-    await this.outbox.enqueue(
-      tx,
-      jobs.map((job): NewJob => ({ ...job, queue: 'BULK' })),
-    )
+    const jobs = follows.map(({ follower, followee }): NewJob => {
+      const kind = timelineReactions['follow.created']
+      // In the queue of long jobs, so that new posts are not delivered after imported follows.
+      return { kind, payload: { follower, followee }, queue: 'BULK' }
+    })
+    await this.outbox.enqueue(tx, jobs)
   }
 
+  /**
+   * Starts the rebuilds of large imports now. Otherwise they start a minute after the last batch, even if the
+   * importing process was killed. One command.
+   */
   async beginRebuilds(): Promise<void> {
     await this.registrations.beginRebuilds()
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as operations from '@feedline/client'
 import { print } from 'graphql'
-import { randomAt } from '../../../src/imports/random.ts'
+import { randomAt } from '../../../packages/drive/random.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
 
 /** The users that write. */

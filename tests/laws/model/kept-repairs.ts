@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import { importGraph } from '../../../src/imports/import-graph.ts'
 import { importRelations } from '../../../src/imports/import-relations.ts'
-import { RelationFile } from '../../../src/imports/relation-file.ts'
 import { reconcile } from '../../../src/integrity/reconcile.ts'
 import type { EdgeId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
@@ -48,7 +47,7 @@ export async function importEdge(
     } else {
       const header = 'user_id,target_user_id,medium_followed_at,latest_followed_at'
       await writeFile(file, `${header}\n${follower},${followee},2020-01-01,2020-01-01\n`)
-      await importRelations(services, { file: await RelationFile.open(file), now: services.now })
+      await importRelations(services, { file, now: services.now })
     }
   } finally {
     await rm(folder, { recursive: true })

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { randomAt } from '../../../packages/drive/random.ts'
 import { fromObjectId } from '../../../src/db/object-id.ts'
-import { randomAt } from '../../../src/imports/random.ts'
 import {
   type EdgeId,
   type PostId,

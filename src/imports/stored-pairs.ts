@@ -1,7 +1,7 @@
 import type { Collections } from '../db/collections.ts'
 import type { Collection } from '../db/mongo.ts'
 import type { Tx } from '../db/transaction.ts'
-import { groupPairs, type Pair, pairKey } from '../follows/pair-lists.ts'
+import { clausesOf, type Pair, pairKey } from '../follows/pair-lists.ts'
 import { chunks } from '../lib/batch.ts'
 
 /** The collections that store pairs: the fields of the two users, and the index that begins with them. */
@@ -32,30 +32,18 @@ const pairsPerAnswer = 10_000
  */
 export async function storedPairs(
   collections: Pick<Collections, keyof typeof indexes>,
-  tx: Tx,
+  { session }: Tx,
   name: keyof typeof indexes,
   pairs: readonly Pair[],
 ): Promise<Set<string>> {
   const { hint, where, ...fields } = indexes[name]
-  const { toOne, fromOne } = groupPairs(pairs)
-  const groups = [
-    ...[...toOne].map(([followee, some]) => ({
-      [fields.followee]: followee,
-      [fields.follower]: { $in: some.map(({ follower }) => follower) },
-      ...where,
-    })),
-    ...[...fromOne].map(([follower, some]) => ({
-      [fields.follower]: follower,
-      [fields.followee]: { $in: some.map(({ followee }) => followee) },
-      ...where,
-    })),
-  ]
   const collection = collections[name] as unknown as Collection<Record<string, string>>
   const stored = new Set<string>()
   const projection = { _id: 0, [fields.follower]: 1, [fields.followee]: 1 }
-  const options = { session: tx.session, hint, projection, batchSize: pairsPerAnswer }
-  for (const group of chunks(groups, groupsPerCommand)) {
-    for await (const doc of collection.find({ $or: [...group] }, options)) {
+  const options = { session, hint, projection, batchSize: pairsPerAnswer }
+  for (const group of chunks(clausesOf(pairs, fields), groupsPerCommand)) {
+    const $or = group.map((clause) => ({ ...clause, ...where }))
+    for await (const doc of collection.find({ $or }, options)) {
       const [follower, followee] = [doc[fields.follower], doc[fields.followee]] as [string, string]
       stored.add(pairKey({ follower, followee }))
     }

@@ -1,0 +1,203 @@
+import { Command } from 'commander'
+import { configFor } from '../environment.ts'
+import { EdgeList } from '../imports/edge-list.ts'
+import { importGraph } from '../imports/import-graph.ts'
+import {
+  importRelations,
+  previewRelations,
+  type RelationImportResult,
+} from '../imports/import-relations.ts'
+import { ImportInterrupted, type ImportOptions, type ImportServices } from '../imports/importer.ts'
+import { RelationFile } from '../imports/relation-file.ts'
+import type { BadLines } from '../imports/text-file.ts'
+import { endImport, leaveImport, log, openForCommand } from './database.ts'
+import { interruption } from './failure.ts'
+import { perSecond, showProgress } from './progress.ts'
+
+interface LoadOptions {
+  readonly mutual?: true
+  readonly json?: true
+}
+
+interface RelationsOptions {
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+const jsonOption = [
+  '--json',
+  'print one line of JSON at the end: the counts of this run, and in "total" of all runs; ' +
+    '"interrupted" is true if a signal ended the run',
+] as const
+
+const again = `
+An unchanged file with the same options is the same import. To resume an interrupted import, repeat
+the command. Repeating a complete import changes nothing.
+`
+
+/** `feedline load FILE`: imports a follow graph. */
+export const loadCommand = (): Command =>
+  new Command('load')
+    .description(
+      'Import a follow graph from an edge list. Create an account for each user in the list.',
+    )
+    .argument(
+      '<file>',
+      'lines "a b" or "a b weight" (tabs, spaces or commas): a follows b; may be gzipped',
+    )
+    .option('--mutual', 'both users of each line follow each other')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+The import skips comments (# or %), blank lines and a header line. It converts names to lowercase.
+It reports and counts lines without an edge, and continues.
+${again}
+Examples:
+  $ feedline load friends.csv --mutual
+  $ feedline load follows.txt.gz --json`,
+    )
+    .action(load)
+
+/** `feedline import-relations FILE`: imports follows with their history from a table with one time per source. */
+export const importRelationsCommand = (): Command =>
+  new Command('import-relations')
+    .description('Import the relations of a legacy table: edges, their history and exact counters.')
+    .argument('<file>', 'CSV file with a header line, or JSONL file; may be gzipped')
+    .option('--dry-run', 'report what an import would write, and write nothing')
+    .option(...jsonOption)
+    .addHelpText('after', relationsHelp)
+    .action(loadRelations)
+
+const relationsHelp = `
+Columns: user_id, target_user_id, twitter_followed_at, facebook_followed_at, medium_followed_at,
+medium_unfollowed_at, latest_followed_at. user_id follows target_user_id. A time is in epoch
+milliseconds, or in ISO 8601 with a zone. 0, empty, null or a missing column means never.
+
+Each time except latest_followed_at is an event. The latest event decides the state. If a follow
+and an unfollow have the same time, the unfollow is later. The history keeps the events that change
+the state. An edge has the source of the follow that began it. The import resolves and counts rows
+that contradict themselves:
+  followed-not-counted     latest_followed_at is 0, but a follow is later than the unfollow
+  unfollowed-still-counted medium_unfollowed_at is later than a latest_followed_at that is not 0
+  never-followed           an unfollow without a follow: the import writes nothing
+  latest-disagrees         any other latest_followed_at that is neither the latest follow nor,
+                           after an unfollow, 0
+
+The import skips and counts: pairs that have an edge or a history ("known"; also the second row of
+a pair), pairs with a block ("blocked"), deleted users ("deleted"), rows without a follow ("empty").
+A skipped row opens no account.
+It reports and counts invalid lines, and continues.
+${again}
+Examples:
+  $ feedline import-relations user_relations.csv.gz --dry-run
+  $ feedline import-relations user_relations.jsonl --json`
+
+async function load(file: string, { json, ...options }: LoadOptions): Promise<void> {
+  const mutual = options.mutual === true
+  await EdgeList.open(file)
+  await runImport((services, more) => importGraph(services, { file, mutual, ...more }), {
+    json,
+    counted: 'edges',
+    text: ({ written: { users, edges } }, ms) => {
+      const rate = edges === 0 ? 'nothing left to do' : `${perSecond(edges, ms)} edges/s`
+      return `${users} users and ${edges} edges in ${(ms / 1000).toFixed(1)} s (${rate})`
+    },
+    summary: ({ written, total }) => ({ ...written, total }),
+  })
+}
+
+async function loadRelations(file: string, options: RelationsOptions): Promise<void> {
+  const dryRun = options.dryRun === true
+  const importing = dryRun ? previewRelations : importRelations
+  await RelationFile.open(file)
+  await runImport((services, more) => importing(services, { file, ...more }), {
+    json: options.json,
+    dryRun,
+    counted: 'pairs',
+    text: (result, ms) => relationsText(result, dryRun, ms),
+    summary: ({ written, total, rows, contradictions }) => ({
+      ...{ dryRun, ...grouped(written), rows, contradictions },
+      total: grouped(total),
+    }),
+  })
+}
+
+/** What a command reports of an import. */
+interface ImportReport<Result> {
+  readonly json: true | undefined
+  readonly dryRun?: boolean
+  readonly counted: 'edges' | 'pairs'
+  readonly text: (result: Result, ms: number) => string
+  /** The fields of the line of JSON. */
+  readonly summary: (result: Result) => object
+}
+
+async function runImport<Result extends { readonly bad: BadLines }>(
+  importing: (services: ImportServices, options: ImportOptions) => Promise<Result>,
+  { json, dryRun = false, counted, text, summary }: ImportReport<Result>,
+): Promise<void> {
+  const config = configFor('database')
+  await using database = await openForCommand(config, dryRun ? 'forRead' : 'forImport')
+  using interrupt = interruption()
+  const startedAt = performance.now()
+  const report = (result: Result, more: object = {}) => {
+    const ms = performance.now() - startedAt
+    const { bad } = result
+    console.log(text(result, ms))
+    if (bad.count > 0) log(badText(bad))
+    const seconds = Math.round(ms) / 1000
+    const fields = { ...summary(result), badLines: bad.count, seconds, ...more }
+    if (json) console.log(JSON.stringify(fields))
+  }
+  try {
+    using display = showProgress(counted, dryRun ? 'found' : 'written')
+    const onBusy = () => log('Other writes lock the same data. Retrying.')
+    const options = { signal: interrupt.signal, onProgress: display.update, onBusy }
+    const result = await importing(database.services, options)
+    display[Symbol.dispose]()
+    report(result)
+    interrupt.endAtOnce()
+  } catch (error) {
+    const wasStopped = error instanceof ImportInterrupted
+    if (wasStopped) report(error.partialResult, { interrupted: true })
+    if (!dryRun) await leaveImport(database, config)
+    throw wasStopped ? error.cause : error
+  }
+  if (!dryRun) await endImport(database, config)
+}
+
+const grouped = ({
+  known,
+  blocked,
+  deleted,
+  empty,
+  ...stored
+}: RelationImportResult['written']) => ({
+  ...stored,
+  passedOver: { known, blocked, deleted, empty },
+})
+
+function relationsText(
+  { written, rows, contradictions }: RelationImportResult,
+  dryRun: boolean,
+  ms: number,
+): string {
+  const { users, pairs, edges, events, passedOver } = grouped(written)
+  const listed = (counts: object) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ')
+  return [
+    `${dryRun ? 'Nothing was written. An import would write ' : ''}${users} users, ${edges} edges and ${events} events ` +
+      `for ${pairs} pairs in ${(ms / 1000).toFixed(1)} s (${perSecond(rows, ms)} rows/s)`,
+    `Skipped rows: ${listed(passedOver)}`,
+    `Rows that contradict themselves: ${listed(contradictions)}`,
+  ].join('\n')
+}
+
+function badText({ count, first }: BadLines): string {
+  const shown = first.map(({ line, problem }) => `\n  line ${line}: ${problem}`)
+  const rest = count > first.length ? `\n  and ${count - first.length} more` : ''
+  return `Skipped invalid lines: ${count}${shown.join('')}${rest}`
+}

@@ -1,0 +1,238 @@
+import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
+import { isDuplicateKey } from '../db/errors.ts'
+import { toObjectId } from '../db/object-id.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { Edges, FollowEdge } from '../follows/edges.ts'
+import { lastEvents } from '../follows/last-events.ts'
+import { inOrderOf, type Pair, pairKey } from '../follows/pair-lists.ts'
+import type { EdgeId, UserId } from '../lib/ids.ts'
+import type { StatsChange, UserStats } from '../users/stats.ts'
+import { importOf } from './checkpoint.ts'
+import { storedPairs } from './stored-pairs.ts'
+
+/** A pair of users, with the history that an import adds to it. */
+export interface ImportedPair extends Pair {
+  /** In the order of time; FOLLOWED and UNFOLLOWED alternate. An edge has the id of the last event. */
+  readonly events: readonly {
+    readonly id: EdgeId
+    readonly type: FollowEventDoc['type']
+    readonly source: EdgeSource
+    /** Milliseconds since 1970. */
+    readonly atMs: number
+  }[]
+}
+
+/** What an import of pairs counts, at zero. */
+export const zeroCounts = {
+  /** Accounts that were opened. */
+  users: 0,
+  /** Pairs whose history was written, with its events and the edges that exist after them. */
+  pairs: 0,
+  edges: 0,
+  events: 0,
+  /** Skipped pairs that had an edge or a skipped history before, for example from an earlier row. */
+  known: 0,
+  /** Skipped pairs with a block. */
+  blocked: 0,
+  /** Skipped pairs with a deleted user. */
+  deleted: 0,
+  /** Skipped pairs without a follow. */
+  empty: 0,
+}
+export type PairCounter = keyof typeof zeroCounts
+
+/** How a run treats pairs. */
+export interface PairRules {
+  /** Whether it skips pairs that have a history. Otherwise it adds to their history. */
+  readonly skipsHistory: boolean
+  /** Whether it looks for stored edges. The first one that it finds by the unique index turns this on. */
+  looksForEdges: boolean
+  /** Keys of pairs that count as stored, though they are not. */
+  readonly previewed?: ReadonlySet<string>
+}
+
+/** The pairs of a batch that an import writes, and what it counts. */
+interface ClassifiedPairs {
+  readonly fresh: readonly ImportedPair[]
+  /** Those of `fresh` that may have a history. */
+  readonly older: readonly ImportedPair[]
+  /** The handles that need an account. */
+  readonly opened: ReadonlySet<UserId>
+  readonly counts: Readonly<Record<PairCounter, number>>
+}
+
+/** Decides which pairs an import writes. Writes nothing. Two to about forty commands per 6,000 pairs. */
+export async function classifyPairs(
+  collections: Collections,
+  tx: Tx,
+  pairs: readonly ImportedPair[],
+  { skipsHistory, looksForEdges, previewed }: PairRules,
+): Promise<ClassifiedPairs> {
+  const following = pairs.filter(({ events }) => events.length > 0)
+  const { live, opened } = await findAccounts(collections, tx, following)
+  const living = following.filter((pair) => bothIn(pair, live))
+  const isOlder = ({ follower, followee }: Pair) => !opened.has(follower) && !opened.has(followee)
+  const older = living.filter(isOlder)
+  const stored = [
+    await storedPairs(collections, tx, 'followers', looksForEdges ? older : []),
+    await storedPairs(collections, tx, 'follow_events', skipsHistory ? older : []),
+    previewed,
+  ]
+  // Spares a database without mutes and blocks several commands.
+  const options = { session: tx.session, projection: { _id: 1 } }
+  const restricted = await collections.restrictions.findOne({}, options)
+  const blocks = await storedPairs(collections, tx, 'restrictions', restricted ? living : [])
+  const byKey = new Map<string, ImportedPair>()
+  let [known, blocked] = [0, 0]
+  for (const pair of living) {
+    const key = pairKey(pair)
+    if (byKey.has(key) || stored.some((keys) => keys?.has(key))) known++
+    else if (blocks.has(key)) blocked++
+    else byKey.set(key, pair)
+  }
+  const fresh = [...byKey.values()]
+  const counts = {
+    users: opened.size,
+    pairs: fresh.length,
+    edges: fresh.flatMap(edgeOf).length,
+    events: fresh.reduce((count, { events }) => count + events.length, 0),
+    known,
+    blocked,
+    deleted: following.length - living.length,
+    empty: pairs.length - following.length,
+  }
+  return { fresh, older: fresh.filter(isOlder), opened, counts }
+}
+
+/**
+ * Writes pairs in the caller's transaction: accounts for handles that have none, edges, history and exact counters.
+ * Cost: {@link classifyPairs}, and five to nine commands.
+ * @param createdAt the date of the new accounts.
+ * @returns the new edges, and what was counted.
+ */
+export async function writePairs(
+  services: {
+    readonly collections: Collections
+    readonly edges: Edges
+    readonly stats: UserStats
+  },
+  tx: Tx,
+  pairs: readonly ImportedPair[],
+  rules: PairRules,
+  createdAt: Date,
+) {
+  const { collections, edges, stats } = services
+  const { fresh, older, opened, counts } = await classifyPairs(collections, tx, pairs, rules)
+  const follows = fresh.flatMap(edgeOf)
+  const changes = countEdges(follows)
+  // A user who gets only a history must not be deleted at the same time.
+  for (const id of handlesOf(fresh)) if (!changes.has(id)) changes.set(id, { guard: 1 })
+  if (opened.size > 0) {
+    const users = [...opened].map((_id) => ({ _id, name: _id, createdAt }))
+    await collections.users.insertMany(users, tx)
+    await stats.open(tx, [...opened], changes)
+  }
+  const others = new Map([...changes].filter(([id]) => !opened.has(id)))
+  if (others.size > 0) await stats.change(tx, others)
+  if (follows.length > 0) {
+    await edges.storeImported(tx, follows).catch((error: unknown) => {
+      // The transaction is tried again.
+      if (isDuplicateKey(error)) rules.looksForEdges = true
+      throw error
+    })
+  }
+  if (fresh.length > 0) {
+    const higher = rules.skipsHistory ? new Map() : await higherIds(services, tx, older)
+    const docs = inOrderOf(fresh, 'follower', 'followee').flatMap(
+      ({ follower, followee, events }) =>
+        events.map(({ id, atMs, ...event }) => {
+          const _id = toObjectId(higher.get(id) ?? id)
+          return { _id, user: follower, followee, ...event, at: new Date(atMs) }
+        }),
+    )
+    await collections.follow_events.insertMany(docs, tx)
+  }
+  return { counts, follows }
+}
+
+/** The edge that exists after the history of a pair. */
+const edgeOf = ({ follower, followee, events }: ImportedPair): FollowEdge[] => {
+  const last = events.at(-1)
+  return last?.type === 'FOLLOWED' ? [{ id: last.id, follower, followee, source: last.source }] : []
+}
+
+const handlesOf = (pairs: readonly Pair[]): Set<UserId> =>
+  new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))
+
+const bothIn = ({ follower, followee }: Pair, users: ReadonlySet<UserId>): boolean =>
+  users.has(follower) && users.has(followee)
+
+/**
+ * Finds the accounts of pairs. `live` are the handles that have an account, or get one; `opened` the latter. A pair with
+ * a deleted user opens no account. The handle of a deleted account is not free until its purge ends. One command, none
+ * without pairs.
+ */
+async function findAccounts(
+  { users }: Pick<Collections, 'users'>,
+  { session }: Tx,
+  pairs: readonly Pair[],
+): Promise<{ readonly live: Set<UserId>; readonly opened: Set<UserId> }> {
+  const [live, opened] = [handlesOf(pairs), handlesOf(pairs)]
+  if (pairs.length === 0) return { live, opened }
+  const accounts = users.find(
+    { _id: { $in: [...live] } },
+    // All in one answer.
+    { session, projection: { _id: 1, deletedAt: 1 }, batchSize: live.size + 1 },
+  )
+  for await (const { _id, deletedAt } of accounts) {
+    opened.delete(_id as UserId)
+    if (deletedAt) live.delete(_id as UserId)
+  }
+  const needed = handlesOf(pairs.filter((pair) => bothIn(pair, live)))
+  for (const handle of [...opened].filter((id) => !needed.has(id))) {
+    opened.delete(handle)
+    live.delete(handle)
+  }
+  return { live, opened }
+}
+
+/** Sums what new edges add to the counters of their users. */
+function countEdges(edges: readonly Pair[]): Map<UserId, StatsChange> {
+  const changes = new Map<UserId, StatsChange>()
+  const add = (id: UserId, field: 'followers' | 'following') => {
+    const change = changes.get(id)
+    changes.set(id, { ...change, [field]: (change?.[field] ?? 0) + 1 })
+  }
+  for (const { follower, followee } of edges) {
+    add(follower, 'following')
+    add(followee, 'followers')
+  }
+  return changes
+}
+
+/**
+ * New ids for the events of edges whose pairs have a later event, by the id of the edge: so it is the last event of the
+ * pair (law L3). One command on one index key; one more if any event is later than the import, and one more if one of
+ * these pairs has a later event. None without pairs.
+ */
+async function higherIds(
+  { collections, edges }: { readonly collections: Collections; readonly edges: Edges },
+  tx: Tx,
+  pairs: readonly ImportedPair[],
+): Promise<ReadonlyMap<EdgeId, EdgeId>> {
+  const older = pairs.flatMap(edgeOf)
+  const [first] = older
+  if (!first) return new Map()
+  const _id = { $gt: toObjectId(importOf(first.id).padEnd(24, 'f') as EdgeId) }
+  const options = { session: tx.session, hint: { _id: 1 }, projection: { _id: 1 } } as const
+  if ((await collections.follow_events.findOne({ _id }, options)) === null) return new Map()
+  const ids = older.map(({ id }) => id)
+  const last = await lastEvents(collections, tx, older, ids)
+  const behind = older.filter((edge) => edge.id <= (last.get(pairKey(edge)) ?? ''))
+  if (behind.length === 0) return new Map()
+  const above = await edges.newIds(
+    tx,
+    behind.map((edge) => ({ ...edge, above: edge.id })),
+  )
+  return new Map(behind.map(({ id }, at) => [id, above[at] as EdgeId]))
+}

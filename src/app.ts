@@ -8,7 +8,6 @@ import { startAdmin } from './http/admin.ts'
 import { listenOn } from './http/listen.ts'
 import { Readiness } from './http/readiness.ts'
 import { DriftWatch } from './integrity/watch.ts'
-import { jobLeaseMs, jobPollMs } from './jobs/lease.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { measureDatabase } from './observe.ts'
@@ -56,11 +55,7 @@ async function serve(
 ): Promise<App> {
   const { client, db, clock } = database
   const services = createServices(client, db, config, { validators, now: clock.now })
-  const worker = new Worker(services.queue, services.tasks, log, {
-    concurrency: 4,
-    pollMs: jobPollMs,
-    leaseMs: jobLeaseMs,
-  })
+  const worker = new Worker(services.queue, services.tasks, log, { concurrency: 4 })
   for (const warning of await registerStrategies(services, config.feed.maintained)) {
     log.warn(warning)
   }

@@ -7,9 +7,8 @@ import { type Drifted, rowsMax } from '../integrity/report.ts'
 import { parseUserId } from '../lib/ids.ts'
 import { openForCommand, servicesForAllStrategies } from './database.ts'
 import { interruption } from './failure.ts'
-import { wholeNumber } from './numbers.ts'
+import { readersOption, wholeNumber } from './numbers.ts'
 import { PartDisplays } from './progress.ts'
-import { readersOption } from './readers.ts'
 
 interface ReconcileCommandOptions {
   readonly users: string

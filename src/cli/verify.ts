@@ -3,8 +3,8 @@ import { configFor } from '../environment.ts'
 import type { Finding } from '../integrity/invariant.ts'
 import { Tally, verify } from '../integrity/verify.ts'
 import { openForCommand, servicesForAllStrategies } from './database.ts'
+import { readersOption } from './numbers.ts'
 import { PartDisplays } from './progress.ts'
-import { readersOption } from './readers.ts'
 
 /** The most findings that the command prints. */
 const shownMax = 100

@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { type AppConfig, configFor } from '../environment.ts'
 import { startAdmin } from '../http/admin.ts'
 import { Readiness } from '../http/readiness.ts'
-import { jobLeaseMs, jobPollMs } from '../jobs/lease.ts'
 import { Worker } from '../jobs/worker.ts'
 import { createLog, type Log } from '../log.ts'
 import { measureDatabase } from '../observe.ts'
@@ -39,11 +38,7 @@ async function startWorker(
   const { client, db, clock } = database
   const services = createServices(client, db, config, { now: clock.now })
   const { queue, tasks } = services
-  const worker = new Worker(queue, tasks, log, {
-    concurrency,
-    pollMs: jobPollMs,
-    leaseMs: jobLeaseMs,
-  })
+  const worker = new Worker(queue, tasks, log, { concurrency })
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
   const admin = await startAdmin(config.operations.admin, readiness)

@@ -18,8 +18,11 @@ export const combineCounts = <Counter extends string>(
   return Object.fromEntries(combined) as Counts<Counter>
 }
 
-/** The part of a checkpoint that changes with each batch. */
-export interface Progress<Counter extends string = string> {
+/** The state of an import. It is exact, because the transaction of each batch updates it. */
+export interface Checkpoint<Counter extends string = string> {
+  readonly id: string
+  /** The start of the first run. It dates everything that the import writes. */
+  readonly startedAt: Date
   /** The number of the last line that is written. */
   readonly position: number
   readonly done: boolean
@@ -27,12 +30,11 @@ export interface Progress<Counter extends string = string> {
   readonly counts: Counts<Counter>
 }
 
-/** The state of an import. It is exact, because the transaction of each batch updates it. */
-export interface Checkpoint<Counter extends string = string> extends Progress<Counter> {
-  readonly id: string
-  /** The start of the first run. It dates everything that the import writes. */
-  readonly startedAt: Date
-}
+/** The part of a checkpoint that changes with each batch. */
+export type Progress<Counter extends string> = Pick<
+  Checkpoint<Counter>,
+  'position' | 'done' | 'counts'
+>
 
 /** Identifies an import: an unchanged file with the same options is the same import. */
 export interface ImportKey {
@@ -71,25 +73,21 @@ export class Checkpoints {
     const path = resolve(key.file.path)
     const startedAt = new Date(now)
     const fresh = { kind: key.kind, path, startedAt, position: 0, done: false, counts: zero }
-    const found = await this.imports.findOneAndUpdate(
+    const stored = await this.imports.findOneAndUpdate(
       { _id: idOf(key) },
       { $setOnInsert: fresh },
       { upsert: true, returnDocument: 'after' },
     )
-    if (!found) throw new Error('an upsert returned nothing')
-    if (found.session) await this.imports.db.admin().command({ killSessions: [found.session] })
-    return fromDoc(found)
+    if (!stored) throw new Error('an upsert returned nothing')
+    if (stored.session) await this.imports.db.admin().command({ killSessions: [stored.session] })
+    return fromDoc(stored)
   }
 
   /** Reads the checkpoint again. One command. */
   async reload<Counter extends string>({ id }: Checkpoint<Counter>): Promise<Checkpoint<Counter>> {
-    const found = await this.imports.findOne({ _id: id })
-    if (!found)
-      throw new DomainError(
-        'CONFLICT',
-        'The record of this import was deleted while the import ran',
-      )
-    return fromDoc(found)
+    const stored = await this.imports.findOne({ _id: id })
+    if (stored) return fromDoc(stored)
+    throw new DomainError('CONFLICT', 'The record of this import was deleted while the import ran')
   }
 
   /**

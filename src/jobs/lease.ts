@@ -21,9 +21,6 @@ export interface Run {
  */
 export const jobLeaseMs = 10_000
 
-/** How long a process that has found no job waits until it looks again, in milliseconds. See `WorkerOptions.pollMs`. */
-export const jobPollMs = 1_000
-
 /** How long a task may run after its signal aborted, in milliseconds. Then its job is handed back. */
 const abandonMs = 1_000
 

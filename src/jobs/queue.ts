@@ -1,21 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { requestTimeout } from '../db/client.ts'
-import { type Collections, queueNames } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { type TimeId, timeOf } from '../lib/ids.ts'
 import { DueJobs } from './due-jobs.ts'
-import { inMs, type Job, toJob } from './job.ts'
+import { inMs, type Job } from './job.ts'
 
 export type { Job }
-
-/** A job that no worker tries again until it is retried by hand, with the last error. */
-export interface ParkedJob extends Omit<Job, 'fence' | 'leaseMs' | 'traceparent' | 'known'> {
-  readonly error: string
-  readonly parkedAt: Date
-}
 
 /** The lease on a job ran out or was ended. The call that threw it changed nothing. */
 export class LeaseLost extends Error {
@@ -45,7 +39,6 @@ const completionBounds: GroupCommitBounds = {
   lingerMs: 0,
   begins: 'IN_TURNS',
 }
-const parkedMax = 1_000
 
 /**
  * The jobs of the outbox. One worker at a time holds the lease on a job. Each method sends one command unless stated.
@@ -140,16 +133,6 @@ export class JobQueue {
     return Math.max(0, this.now() - timeOf(id).getTime())
   }
 
-  /** The parked jobs, last parked first, at most `limit` and at most 1,000. */
-  async parked(limit: number): Promise<ParkedJob[]> {
-    const found = await this.outbox
-      .find({ state: 'PARKED', queue: inAnyQueue }, requestTimeout)
-      .sort({ runAt: -1 })
-      .limit(Math.max(1, Math.min(limit, parkedMax)))
-      .toArray()
-    return found.map((doc) => ({ ...toJob(doc), error: doc.error ?? '', parkedAt: doc.runAt }))
-  }
-
   /**
    * Makes a parked job due at once. It goes on from its checkpoint and has all its tries again. As all methods that an
    * operator asks for, it asks all shards.
@@ -211,9 +194,6 @@ export class JobQueue {
 }
 
 const dueAgain = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
-
-// An explicit list of queues lets the index merge them by age.
-const inAnyQueue = { $in: queueNames }
 
 const leaseOf = ({ id, about, fence }: Job) => ({
   ...{ about, _id: toObjectId(id) },

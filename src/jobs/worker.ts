@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { QueueName } from '../db/collections.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import type { Log } from '../log.ts'
+import { jobLeaseMs } from './lease.ts'
 import type { Job, JobQueue } from './queue.ts'
 import { JobRunner, type Tasks } from './runner.ts'
 
@@ -12,11 +13,14 @@ export interface WorkerOptions {
   readonly concurrency: number
   /**
    * How long to wait after a poll that found no due job, in milliseconds. For as long after a job began or ended, each
-   * wait is a tenth of it: other jobs often follow, for example the ranges that another worker has split.
+   * wait is a tenth of it: other jobs often follow, for example the ranges that another worker has split. Default: 1,000.
    */
-  readonly pollMs: number
-  /** How long a job stays leased to a killed worker, in milliseconds. Extended after each third. */
-  readonly leaseMs: number
+  readonly pollMs?: number
+  /**
+   * How long a job stays leased to a killed worker, in milliseconds. Extended after each third. Default:
+   * {@link jobLeaseMs}.
+   */
+  readonly leaseMs?: number
 }
 
 const short: readonly QueueName[] = ['QUICK']
@@ -43,13 +47,15 @@ export class Worker {
   private nudged = false
   private stopping = false
   private wake = () => {}
+  private readonly options: Required<WorkerOptions>
 
   constructor(
     private readonly queue: JobQueue,
     private readonly tasks: Tasks,
     private readonly log: Log,
-    private readonly options: WorkerOptions,
+    options: WorkerOptions,
   ) {
+    this.options = { pollMs: 1_000, leaseMs: jobLeaseMs, ...options }
     this.runner = new JobRunner(queue, tasks, log)
     this.queueMax = Math.max(1, options.concurrency - 1)
   }

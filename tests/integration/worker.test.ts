@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { describe, expect, test, vi } from 'vitest'
+import { listJobs } from '../../src/jobs/inspect.ts'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { type Task, Worker, type WorkerOptions } from '../../src/jobs/worker.ts'
 import { gate, leaseMs, recordingLog, silent, useJobs } from '../support/jobs.ts'
@@ -119,9 +120,8 @@ describe('worker', () => {
     let runs = 0
     await newWorker({ greet: async () => void runs++ }, { queue }).drain()
     expect(runs).toBe(0)
-    expect(await queue.parked(1)).toMatchObject([
-      { error: 'Error: no attempt of the job finished' },
-    ])
+    const { jobs } = await listJobs(outbox(), { parked: true }, 1)
+    expect(jobs).toMatchObject([{ error: 'Error: no attempt of the job finished' }])
   })
 
   test('a worker extends the lease of a task that runs longer than its lease', async () => {

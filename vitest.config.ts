@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
 import { measureSlowness, patient } from './tests/support/patience.ts'
+import { processorTime } from './tests/support/processor-time.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -27,7 +28,7 @@ export default defineConfig({
     testTimeout: patient(process.env.FEEDLINE_RUNS ? 300_000 : 180_000),
     hookTimeout: patient(180_000),
     expect: { poll: { timeout: patient(60_000) } },
-    reporters: ['default', 'json'],
+    reporters: ['default', 'json', processorTime()],
     outputFile: { json: 'test-results/vitest.json' },
     projects: [
       { extends: true, test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },

@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { modules } from '../support/compile.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { compiled, root } from '../support/process.ts'
 
@@ -50,6 +50,9 @@ describe('the error messages of commands', () => {
   })
 
   test('every compiled module finds the packages and names that it imports', async () => {
+    const modules = join(root, 'test-dist/modules')
+    const options = ['-p', 'tsconfig.build.json', '--outDir', modules]
+    await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), options, { cwd: root })
     const files = await readdir(modules, { recursive: true })
     const all = files.filter((file) => file.endsWith('.js') && file !== 'main.js')
     expect(all.length).toBeGreaterThan(200)

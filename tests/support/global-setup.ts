@@ -20,6 +20,8 @@ declare module 'vitest' {
     mongoUri: string
     /** Selects the cases that this run tries: `FEEDLINE_SEED`, or a random number. */
     shareSeed: number
+    /** Begins the names of this run's databases. */
+    databasePrefix: string
   }
 }
 
@@ -29,6 +31,7 @@ interface RunMongo {
   stop(): Promise<void>
 }
 
+const databasePrefix = `test_${process.pid}_`
 const failpoints = ['--setParameter', 'enableTestCommands=1']
 const containerImage = 'mongo:8'
 const containerPort = 27_017
@@ -36,18 +39,44 @@ const primaryMsMax = patient(60_000)
 /** The least free bytes of a folder in memory for the databases of the tests. */
 const memoryBytesMin = 4 * 1024 ** 3
 
-/** Starts the MongoDB of a test run and prints its description. @returns the function that stops it. */
+/** What the projects of a run share. Each of them loads its own copy of this file. */
+interface Run {
+  readonly seed: number
+  readonly mongo: Promise<RunMongo>
+  /** The command line and the other programs, unless only recorded statements are explained. */
+  compiled?: Promise<void>
+  /** How many projects use the MongoDB. */
+  projects: number
+}
+
+const shared = globalThis as { feedlineTestRun?: Run }
+
+/**
+ * Starts the MongoDB of a test run and prints its description, unless another project has.
+ * @returns the function that stops it, after the last project.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // The tests that explain recorded statements need only a database.
-  const isLast = project.name === 'explained'
-  if (!isLast) await clearResults()
-  const [mongo] = await Promise.all([runMongo(), isLast ? undefined : compile()])
-  const seed = Math.abs(lawSeed().seed ?? randomInt(1_000_000))
-  console.log(`MongoDB for the tests: ${mongo.description}`)
-  if (!isLast) console.log(`FEEDLINE_SEED=${seed} selects the same share of the cases`)
+  shared.feedlineTestRun ??= {
+    seed: Math.abs(lawSeed().seed ?? randomInt(1_000_000)),
+    mongo: runMongo(),
+    projects: 0,
+  }
+  const run = shared.feedlineTestRun
+  run.projects++
+  if (project.name !== 'explained') run.compiled ??= clearResults().then(compile)
+  const [mongo] = await Promise.all([run.mongo, run.compiled])
+  if (run.projects === 1) {
+    console.log(`MongoDB for the tests: ${mongo.description}`)
+    console.log(`FEEDLINE_SEED=${run.seed} selects the same share of the cases`)
+  }
   project.provide('mongoUri', mongo.uri)
-  project.provide('shareSeed', seed)
-  return () => mongo.stop()
+  project.provide('shareSeed', run.seed)
+  project.provide('databasePrefix', databasePrefix)
+  return async () => {
+    if (--run.projects > 0) return
+    delete shared.feedlineTestRun
+    await mongo.stop()
+  }
 }
 
 /** Forgets the recorded commands and the facts of the run before. */
@@ -59,8 +88,17 @@ async function clearResults(): Promise<void> {
 
 async function runMongo(): Promise<RunMongo> {
   const uri = process.env.TEST_MONGODB_URI
-  if (uri) return { uri, description: 'TEST_MONGODB_URI', stop: async () => {} }
+  if (uri) return { uri, description: 'TEST_MONGODB_URI', stop: () => dropDatabases(uri) }
   return process.env.TEST_MONGO === 'testcontainers' ? container() : embedded()
+}
+
+/** Drops what the test files of this run have left on a MongoDB that goes on. */
+async function dropDatabases(uri: string): Promise<void> {
+  const client = await connect(uri, 'bulk')
+  const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true })
+  const own = databases.filter(({ name }) => name.startsWith(databasePrefix))
+  for (const { name } of own) await client.db(name).dropDatabase()
+  await client.close()
 }
 
 /** A direct connection, since the member's own address is unreachable outside its container. */

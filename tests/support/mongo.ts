@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CommandStartedEvent, Db, Document, MongoClient } from 'mongodb'
+import type { CollectionInfo, CommandStartedEvent, Db, Document, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { acquireLock } from '../../packages/mongod/lock.ts'
 import type { FollowingMode } from '../../src/config.ts'
@@ -32,16 +32,40 @@ export interface RecordedCommand {
   readonly command: Document
 }
 
-/** Opens a fresh database with a random name. Its disposal drops the database and closes the client. */
+/** Databases that earlier test files of this process have left. */
+const released: {
+  readonly name: string
+  readonly following: FollowingMode
+  readonly at: number
+}[] = []
+/** The time after which nothing that a test file has left behind writes any more, in milliseconds. */
+const settledMs = patient(5_000)
+/** What a new database has, by collection. */
+const pristine = new Map<FollowingMode, ReadonlyMap<string, string>>()
+
+/**
+ * Opens an empty database that no other test uses. Its disposal closes the client. It may have been another test's, because
+ * a new one with all its indexes takes half a second of processor time, and to empty it a tenth.
+ */
 export async function testDatabase(
   following: FollowingMode = 'collection',
 ): Promise<TestDatabase & AsyncDisposable> {
   const uri = inject('mongoUri')
-  const name = `test_${randomBytes(6).toString('hex')}`
-  await inBulk(uri, async (bulk) => {
-    if (following === 'collection' && (await isRouter(bulk.db(name)))) await shard(bulk, name)
-    await applyIndexes(bulk.db(name), following)
+  const free = released.findIndex(
+    (left) => left.following === following && left.at < performance.now() - settledMs,
+  )
+  const [left] = free < 0 ? [] : released.splice(free, 1)
+  const name = left?.name ?? `${inject('databasePrefix')}${randomBytes(6).toString('hex')}`
+  const isSharded = await inBulk(uri, async (bulk) => {
+    const isSharded = await isRouter(bulk.db(name))
+    if (isSharded && following === 'collection') await shard(bulk, name)
+    if (left) await empty(bulk.db(name), following)
+    else await applyIndexes(bulk.db(name), following)
+    if (!isSharded && !pristine.has(following)) {
+      pristine.set(following, await contentsOf(bulk.db(name)))
+    }
     await setMarks(bulk.db(name))
+    return isSharded
   })
   const client = await connect(uri, 'serving', {
     monitorCommands: true,
@@ -63,8 +87,39 @@ export async function testDatabase(
     collections: openCollections(db),
     [Symbol.asyncDispose]: async () => {
       await client.close()
-      await inBulk(uri, (bulk) => bulk.db(name).dropDatabase())
+      if (isSharded) await inBulk(uri, (bulk) => bulk.db(name).dropDatabase())
+      else released.push({ name, following, at: performance.now() })
     },
+  }
+}
+
+/** The options and indexes of each collection, as text. */
+async function contentsOf(db: Db): Promise<ReadonlyMap<string, string>> {
+  const collections = await db.listCollections<CollectionInfo>().toArray()
+  const rows = collections.map(async ({ name, type, options }): Promise<[string, string]> => {
+    const indexes = type === 'view' ? [] : await db.collection(name).indexes()
+    return [name, JSON.stringify([type, options, indexes])]
+  })
+  return new Map(await Promise.all(rows))
+}
+
+/** Makes a database as good as new: without documents, changed collections and learnt plans. */
+async function empty(db: Db, following: FollowingMode): Promise<void> {
+  const wanted = pristine.get(following)
+  const present = await contentsOf(db)
+  let isWhole = true
+  const collections = [...present].map(async ([name, contents]) => {
+    if (wanted?.get(name) === contents) {
+      await db.collection(name).deleteMany({})
+      await db.command({ planCacheClear: name })
+    } else {
+      isWhole = false
+      await db.dropCollection(name)
+    }
+  })
+  await Promise.all(collections)
+  if (!isWhole || [...(wanted?.keys() ?? [])].some((name) => !present.has(name))) {
+    await applyIndexes(db, following)
   }
 }
 
@@ -75,10 +130,10 @@ async function shard(client: MongoClient, name: string): Promise<void> {
 }
 
 /** Runs `work` on a bulk client: creating and dropping a database exceeds the timeout of a request. */
-async function inBulk(uri: string, work: (client: MongoClient) => Promise<unknown>): Promise<void> {
+async function inBulk<T>(uri: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
   const client = await connect(uri, 'bulk')
   try {
-    await work(client)
+    return await work(client)
   } finally {
     await client.close()
   }

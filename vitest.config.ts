@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
 import { measureSlowness, patient } from './tests/support/patience.ts'
 import { processorTime } from './tests/support/processor-time.ts'
+import { size } from './tests/support/seed.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -9,6 +10,14 @@ const { resolve } = createRequire(import.meta.url)
 process.env.FEEDLINE_SLOWNESS ??= measureSlowness().toFixed(1)
 
 const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
+/** What takes long, for `npm run test:all` alone. */
+const long = 'tests/**/*.all.test.ts'
+const propertyRuns = 'tests/support/property-runs.ts'
+/** For tests with a database. */
+const withDatabase = {
+  globalSetup: 'tests/support/global-setup.ts',
+  setupFiles: ['tests/support/each-file.ts'],
+}
 
 export default defineConfig({
   resolve: {
@@ -18,37 +27,40 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Tests wait for time and for processes, so two cores serve four files. At night, tests try more and wait less.
-    maxWorkers: process.env.FEEDLINE_RUNS ? 3 : 4,
+    maxWorkers: size === 'night' ? 3 : 4,
     // Loading the server for each file would take a quarter of the time.
     isolate: false,
     restoreMocks: true,
     // Decorators run when a module is loaded, whichever of them a test imports first.
-    setupFiles: ['reflect-metadata'],
+    setupFiles: ['reflect-metadata', propertyRuns],
     // At night, tests try all their cases.
-    testTimeout: patient(process.env.FEEDLINE_RUNS ? 300_000 : 180_000),
+    testTimeout: patient(size === 'night' ? 300_000 : 180_000),
     hookTimeout: patient(180_000),
     expect: { poll: { timeout: patient(60_000) } },
     reporters: ['default', 'json', processorTime()],
     outputFile: { json: 'test-results/vitest.json' },
     projects: [
-      { extends: true, test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'unit', include: ['tests/unit/**/*.test.ts'], exclude: [long] },
+      },
       {
         extends: true,
         test: {
           name: 'database',
           include: databaseTests.map((folder) => `${folder}/**/*.test.ts`),
-          globalSetup: 'tests/support/global-setup.ts',
-          setupFiles: 'tests/support/each-file.ts',
+          exclude: [long],
+          ...withDatabase,
         },
       },
+      { extends: true, test: { name: 'all', include: [long], ...withDatabase } },
       {
         // The examples in Chromium, one after the other, because a page that waits for its turn is slow.
         extends: true,
         test: {
           name: 'clients',
           include: ['tests/clients/**/*.test.ts'],
-          globalSetup: 'tests/support/global-setup.ts',
-          setupFiles: 'tests/support/each-file.ts',
+          ...withDatabase,
           testTimeout: patient(120_000),
           fileParallelism: false,
           // A browser on a busy machine may miss a moment that a test waits for.

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-// Writes the command line of an earlier release as one file, which tests/integration/mixed-releases.test.ts runs beside
+// Writes the command line of an earlier release as one file, which tests/integration/mixed-releases.all.test.ts runs beside
 // this release. It loads its packages from the node_modules of this release, and contains those that are no longer there.
 // Usage:
 //   git worktree add ../earlier e68b159 && (cd ../earlier && npm ci && npm run build)

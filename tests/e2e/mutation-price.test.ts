@@ -13,6 +13,7 @@ import { useApp, withLimits } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { type MutationName, mutationCases, newPair } from '../support/mutation-cases.ts'
+import { share } from '../support/repetition.ts'
 
 const app = useApp({}, withLimits({ threshold: 1, capacity: 1_000 }))
 const prepared = mutationCases(app)
@@ -51,17 +52,20 @@ const cases = mutations.flatMap(({ name, type }) => {
   return selectionsOf(payload).map((one) => [name as MutationName, ...one] as const)
 })
 
-test.each(cases)('the price of %s covers its commands: %s', async (name, _, selection) => {
-  const input = schema.getMutationType()?.getFields()[name]?.args[0]?.type
-  const { ready } = prepared[name]
-  const pair = await newPair(app)
-  const variables = { input: { ...(await ready(pair)), clientMutationId: 'once' } }
-  const query = `mutation ($input: ${input}) { ${name}(input: $input) { ${selection} } }`
-  const { result, commands } = await recorded(app.database.client, () =>
-    app.send({ as: pair.viewer, query, variables }),
-  )
-  expect(result.errors).toEqual([])
-  const labels = labelsOf(commands)
-  const most = result.extensions.cost.requested / commandPrice
-  expect(labels.length <= most, `${labels.length} above ${most}: ${labels}`).toBe(true)
-})
+test.each(share(1, cases))(
+  'the price of %s covers its commands: %s',
+  async (name, _, selection) => {
+    const input = schema.getMutationType()?.getFields()[name]?.args[0]?.type
+    const { ready } = prepared[name]
+    const pair = await newPair(app)
+    const variables = { input: { ...(await ready(pair)), clientMutationId: 'once' } }
+    const query = `mutation ($input: ${input}) { ${name}(input: $input) { ${selection} } }`
+    const { result, commands } = await recorded(app.database.client, () =>
+      app.send({ as: pair.viewer, query, variables }),
+    )
+    expect(result.errors).toEqual([])
+    const labels = labelsOf(commands)
+    const most = result.extensions.cost.requested / commandPrice
+    expect(labels.length <= most, `${labels.length} above ${most}: ${labels}`).toBe(true)
+  },
+)

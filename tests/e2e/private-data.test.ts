@@ -4,6 +4,7 @@ import { userNodeId } from '../../src/graphql/node-id.ts'
 import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
+import { share } from '../support/repetition.ts'
 import { schemaPaths } from '../support/schema-paths.ts'
 import { handle } from '../support/services.ts'
 
@@ -133,7 +134,7 @@ describe('private data', () => {
     return schemaPaths({ root: 'Query', targets: ['User'], argumentsOf, leaf })
   })
 
-  test.each([...new Set(roots.map(({ name }) => name))])(
+  test.each(share(1, [...new Set(roots.map(({ name }) => name))]))(
     'the query %s shows private data of the viewer only',
     async (name) => {
       const queries = roots

@@ -14,6 +14,7 @@ import { labelsOf } from '../support/commands.ts'
 import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
+import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join(), HYBRID_THRESHOLD: '1000' })
@@ -69,7 +70,12 @@ beforeAll(async () => {
 })
 
 describe.each(feedStrategyNames)('the price of %s', (strategy) => {
-  test.each(fields.flatMap((field) => groups.map((group) => ({ field, group }))))(
+  test.each(
+    share(
+      1,
+      fields.flatMap((field) => groups.map((group) => ({ field, group }))),
+    ),
+  )(
     'bounds the commands of the first read past muted authors: $field, $group',
     async ({ field, group }) => {
       const inGroup = group === undefined ? '' : `, group: "${group}"`

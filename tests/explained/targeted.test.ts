@@ -6,6 +6,7 @@ import { broadcastSources, broadcasts } from '../../src/db/broadcasts.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { TimeId } from '../../src/lib/ids.ts'
 import { routingProblems } from '../support/routing.ts'
+import { size } from '../support/seed.ts'
 import { type Shape, shapesFolder } from './statements/shapes.ts'
 
 /** The sources of src, and of packages. */
@@ -44,7 +45,8 @@ test('every command of a request or a job names its shards, or is a listed broad
   expect(unlisted).toEqual([])
 })
 
-test('every listed broadcast is sent by the suite', () => {
+// `npm test` leaves out the files that send some of them.
+test.skipIf(size === 'small')('every listed broadcast is sent by the suite', () => {
   const unused = broadcasts.filter(
     (row) =>
       !found.some(

@@ -8,6 +8,7 @@ import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Failpoint, type Failure, reserveFailpoint, useDatabase } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'
+import { share } from '../support/repetition.ts'
 
 const database = useDatabase()
 let failpoint: Failpoint
@@ -86,7 +87,7 @@ async function errorOf(failed: string, failure: object, work: () => Promise<unkn
 }
 
 describe('outside a transaction', () => {
-  test.each(cases)(
+  test.each(share(1, cases))(
     '$name: $what outside a transaction means UNAVAILABLE',
     async ({ command, run, failure }) => {
       const error = await errorOf(command, failure, () => run({}))
@@ -99,7 +100,7 @@ describe('outside a transaction', () => {
 describe('in a transaction', () => {
   const inTransactions = cases.filter(({ failure }) => !failure.writeConcernError)
 
-  test.each(inTransactions)(
+  test.each(share(1, inTransactions, 1))(
     '$name: $what in a transaction is retried until it succeeds',
     async ({ command, run, failure }) => {
       const results = new IdempotencyStore(database.collections, Date.now)

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'vitest'
 import type { Services } from '../../src/services.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
+import { share } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -85,7 +86,7 @@ const examples: Readonly<Record<string, KeptPlan>> = {
   },
 }
 
-test.each(Object.keys(mutants))(
+test.each(share(1, Object.keys(mutants)))(
   'the law L1 finds the mutant: %s',
   async (name) => {
     const mutant = { ...setting, tally: new Map(), mutate: mutants[name] }

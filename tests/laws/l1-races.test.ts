@@ -181,34 +181,36 @@ const emptied: Step = async ({ collections: { timed_buckets, posts } }) => {
 const first = all(follows, emptied, post(author))
 
 describe('where all is stored', () => {
-  test.each<Row>([
-    ['a cache is made, a post delivered', made, readCache, posted],
-    ['a cache is made, a followee filled in', uncache, readCache, follows],
-    ['a cache is made, an edge ends and begins again', made, readCache, again],
-    ['a cache is made twice', made, readCache, all(readCache, posted)],
-    ['a cache’s maker dies', made, readCache, posted, 'dies'],
-    ['a post is delivered, the reader follows', post(author), work, follows],
-    ['a post is delivered, the reader unfollows', delivered, work, all(unfollow(), work)],
-    ['a post is delivered, an edge ends and begins again', delivered, work, again],
-    ['a post is delivered and deleted', delivered, work, all(deletePost, work)],
-    ['a post is delivered by two workers', delivered, work, takeOver],
-    ['a deliverer dies', delivered, work, all(takeOver, again), 'dies'],
-    ['two posts are delivered', delivered, work, posted],
-    ['the first two posts of a period are delivered', first, work, all(post(other), work)],
-    ['a followee is back-filled, a post delivered', follow(), work, posted],
-    ['a followee is back-filled, an earlier post delivered', filled, work, work],
-    ['a followee is back-filled by two workers', follow(), work, takeOver],
-    ['a former followee is removed and followed again', cleared, work, follows],
-    [
-      'a former followee is removed by two workers and followed again',
-      cleared,
-      work,
-      all(takeOver, follows),
-    ],
-    ['a follow commits, a post is delivered', post(author), follow(), work],
-    ['a post commits, a followee is back-filled', follow(), post(author), work],
-    ['a post commits, a cache is made', made, post(author), readCache],
-  ])('%s', everywhere('stored'), timeOfCases(60_000))
+  test.each(
+    share<Row>(1, [
+      ['a cache is made, a post delivered', made, readCache, posted],
+      ['a cache is made, a followee filled in', uncache, readCache, follows],
+      ['a cache is made, an edge ends and begins again', made, readCache, again],
+      ['a cache is made twice', made, readCache, all(readCache, posted)],
+      ['a cache’s maker dies', made, readCache, posted, 'dies'],
+      ['a post is delivered, the reader follows', post(author), work, follows],
+      ['a post is delivered, the reader unfollows', delivered, work, all(unfollow(), work)],
+      ['a post is delivered, an edge ends and begins again', delivered, work, again],
+      ['a post is delivered and deleted', delivered, work, all(deletePost, work)],
+      ['a post is delivered by two workers', delivered, work, takeOver],
+      ['a deliverer dies', delivered, work, all(takeOver, again), 'dies'],
+      ['two posts are delivered', delivered, work, posted],
+      ['the first two posts of a period are delivered', first, work, all(post(other), work)],
+      ['a followee is back-filled, a post delivered', follow(), work, posted],
+      ['a followee is back-filled, an earlier post delivered', filled, work, work],
+      ['a followee is back-filled by two workers', follow(), work, takeOver],
+      ['a former followee is removed and followed again', cleared, work, follows],
+      [
+        'a former followee is removed by two workers and followed again',
+        cleared,
+        work,
+        all(takeOver, follows),
+      ],
+      ['a follow commits, a post is delivered', post(author), follow(), work],
+      ['a post commits, a followee is back-filled', follow(), post(author), work],
+      ['a post commits, a cache is made', made, post(author), readCache],
+    ]),
+  )('%s', everywhere('stored'), timeOfCases(60_000))
 })
 
 const more = all(follow(other), work)
@@ -241,44 +243,56 @@ const returns = all(
 )
 
 describe('under HYBRID', () => {
-  test.each<Row>([
-    ['an author is promoted, one more user follows', promoting, work, more],
-    ['an author is promoted, an edge ends and begins again', promoting, work, again],
-    ['an author is promoted, a reader has read before', promoting, work, readHybrid],
-    ['an author is promoted, with two posts', promoting, work, posted],
-    ['an author is promoted and demoted', promoting, work, demoted],
-    ['an author is demoted, one more user follows', demoting, work, more],
-    ['an author is demoted, an edge ends and begins again', demoting, work, again],
-    ['an author is demoted, with two posts', demoting, work, posted],
-    ['an author is demoted and promoted again', demoting, work, promotedAgain],
-    [
-      'an author is demoted, promoted and demoted again',
-      demoting,
-      work,
-      all(promotedAgain, demotedAgain),
-    ],
-    [
-      'an author is demoted by two workers and promoted again',
-      demoting,
-      work,
-      all(takeOver, promotedAgain),
-    ],
-    ['pages are read while an author is promoted', promoting, twice, work],
-    ['pages are read while an author is demoted', demoting, twice, work],
-    ['pages are read while their strategy is dropped', all(delivered, work), twice, drop],
-    ['a strategy is registered, a post delivered', drop, register, posted],
-    ['a strategy is registered, an account is created', drop, register, joins],
-    ['a strategy is registered by two', drop, register, register],
-    ['a strategy is registered, an author promoted', all(promoting, work, drop), register, posted],
-    ['a post is delivered, a strategy registered', all(drop, delivered), work, register],
-    ['a post commits, a strategy is registered', all(drop, follows), post(author), register],
-    ['a followee is back-filled, a strategy registered', all(drop, follow()), work, register],
-    [
-      'many posts of a former followee are removed by two workers, the edge begins again',
-      long,
-      work,
-      all(takeOver, follows),
-    ],
-    ['an account is purged by two workers and created again', leaves, work, all(takeOver, returns)],
-  ])('%s', everywhere('hybrid'), timeOfCases(60_000))
+  test.each(
+    share<Row>(1, [
+      ['an author is promoted, one more user follows', promoting, work, more],
+      ['an author is promoted, an edge ends and begins again', promoting, work, again],
+      ['an author is promoted, a reader has read before', promoting, work, readHybrid],
+      ['an author is promoted, with two posts', promoting, work, posted],
+      ['an author is promoted and demoted', promoting, work, demoted],
+      ['an author is demoted, one more user follows', demoting, work, more],
+      ['an author is demoted, an edge ends and begins again', demoting, work, again],
+      ['an author is demoted, with two posts', demoting, work, posted],
+      ['an author is demoted and promoted again', demoting, work, promotedAgain],
+      [
+        'an author is demoted, promoted and demoted again',
+        demoting,
+        work,
+        all(promotedAgain, demotedAgain),
+      ],
+      [
+        'an author is demoted by two workers and promoted again',
+        demoting,
+        work,
+        all(takeOver, promotedAgain),
+      ],
+      ['pages are read while an author is promoted', promoting, twice, work],
+      ['pages are read while an author is demoted', demoting, twice, work],
+      ['pages are read while their strategy is dropped', all(delivered, work), twice, drop],
+      ['a strategy is registered, a post delivered', drop, register, posted],
+      ['a strategy is registered, an account is created', drop, register, joins],
+      ['a strategy is registered by two', drop, register, register],
+      [
+        'a strategy is registered, an author promoted',
+        all(promoting, work, drop),
+        register,
+        posted,
+      ],
+      ['a post is delivered, a strategy registered', all(drop, delivered), work, register],
+      ['a post commits, a strategy is registered', all(drop, follows), post(author), register],
+      ['a followee is back-filled, a strategy registered', all(drop, follow()), work, register],
+      [
+        'many posts of a former followee are removed by two workers, the edge begins again',
+        long,
+        work,
+        all(takeOver, follows),
+      ],
+      [
+        'an account is purged by two workers and created again',
+        leaves,
+        work,
+        all(takeOver, returns),
+      ],
+    ]),
+  )('%s', everywhere('hybrid'), timeOfCases(60_000))
 })

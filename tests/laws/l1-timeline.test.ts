@@ -9,7 +9,7 @@ import type { Window } from '../../src/lib/page.ts'
 import type { Services } from '../../src/services.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
-import { sampledFollowing } from '../support/repetition.ts'
+import { sampledFollowing, share } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import { type ServicesHarness, useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -165,7 +165,7 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
     })),
   }
 
-  test.each(Object.keys(mutants))(
+  test.each(share(1, Object.keys(mutants)))(
     'the law finds the mutant: %s',
     async (name) => {
       const options = { numRuns: 200, endOnFailure: true, seed: 1 }

@@ -7,6 +7,7 @@ import { engagementProblems, sameLimits } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
 import { patient } from '../support/patience.ts'
+import { share } from '../support/repetition.ts'
 import { lawRuns, timeOfCases } from '../support/seed.ts'
 import { servicesOver, useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -15,7 +16,7 @@ import { engagementLaw, raceLaw } from './model/engagement-law.ts'
 const histories = lawRuns(4)
 const races = lawRuns(2)
 
-describe.each([0, 1, 3])('lists of %d in the post and 2 a level', (threshold) => {
+describe.each(share(1, [0, 1, 3]))('lists of %d in the post and 2 a level', (threshold) => {
   const limits = { threshold, capacity: 2 }
   const harness = useServices('collection', sameLimits(limits))
   const budgetMs = 30_000 + histories * 3_000

@@ -1,16 +1,22 @@
 import { inject } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
+import { size } from './seed.ts'
 
-const isNightly = process.env.FEEDLINE_RUNS !== undefined
+/** How many times fewer cases `npm test` tries than `npm run test:all`. */
+const smaller = 3
 
 /** The two ways to store edges: one of them by day. @param from differs between files, so that a run tries both. */
 export const sampledFollowing = (from: 0 | 1): readonly FollowingMode[] =>
   share(2, ['collection', 'reverse-index'], from)
 
 /**
- * Every `stride`-th case, from a start that the seed decides, so that successive runs try every case.
- * With `FEEDLINE_RUNS`, as in the nightly run, all cases.
+ * Every `stride`-th case, from a start that the seed decides, so that successive runs try every case. `npm test` tries a
+ * third of them, but not fewer than one. With a number in `FEEDLINE_RUNS`, as in the nightly run, all cases.
  * @param from shifts the start, so that the shares of several lists differ.
  */
-export const share = <T>(stride: number, cases: readonly T[], from = 0): readonly T[] =>
-  isNightly ? cases : cases.filter((_, at) => (at + from + inject('shareSeed')) % stride === 0)
+export const share = <T>(stride: number, cases: readonly T[], from = 0): readonly T[] => {
+  if (size === 'night') return cases
+  const step =
+    size === 'small' ? Math.max(stride, Math.min(cases.length, stride * smaller)) : stride
+  return cases.filter((_, at) => (at + from + inject('shareSeed')) % step === 0)
+}

@@ -1,10 +1,25 @@
-/** The number of histories of a law test: `FEEDLINE_RUNS`, or the number of a normal run. */
-export const lawRuns = (standard: number): number => Number(process.env.FEEDLINE_RUNS ?? standard)
+/**
+ * How much a run tries, by `FEEDLINE_RUNS`: little without it, as `npm test` does, more if it is `standard`, as
+ * `npm run test:all` does, and all that there is if it is a number of histories, as at night.
+ */
+export const size: 'small' | 'standard' | 'night' =
+  process.env.FEEDLINE_RUNS === undefined
+    ? 'small'
+    : process.env.FEEDLINE_RUNS === 'standard'
+      ? 'standard'
+      : 'night'
+
+/** The number of histories of a law test. @param standard of `npm run test:all`. `npm test` tries half as many. */
+export const lawRuns = (standard: number): number =>
+  ({
+    small: Math.ceil(standard / 2),
+    standard,
+    night: Number(process.env.FEEDLINE_RUNS),
+  })[size]
 
 /** The seed that replays a failure: `FEEDLINE_SEED`, as printed by fast-check. */
 export const lawSeed = (): { seed?: number } =>
   process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}
 
 /** The time limit of a test that tries a share of its cases by day, and all of them at night. */
-export const timeOfCases = (dayMs: number): number =>
-  process.env.FEEDLINE_RUNS ? dayMs * 5 : dayMs
+export const timeOfCases = (dayMs: number): number => (size === 'night' ? dayMs * 5 : dayMs)

@@ -2,7 +2,13 @@ import { MongoNetworkError, MongoServerError } from 'mongodb'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/client.ts'
 import { loadIndexStates } from '../../src/db/indexes.ts'
-import { failCommand, recorded, testDatabase, useDatabase } from '../support/mongo.ts'
+import {
+  emptyDatabase,
+  failCommand,
+  recorded,
+  testDatabase,
+  useDatabase,
+} from '../support/mongo.ts'
 
 const database = useDatabase()
 const values = () => database.db.collection<{ _id: number }>('values')
@@ -13,15 +19,21 @@ test('a test database has every index', async () => {
   expect(states.every(({ present }) => present)).toBe(true)
 })
 
-test('a test database does not exist after its disposal', async () => {
-  let name: string
-  {
-    await using other = await testDatabase('reverse-index')
-    name = other.name
-    expect(name).not.toBe(database.name)
-  }
-  const { databases } = await database.client.db().admin().listDatabases({ nameOnly: true })
-  expect(databases.map((one) => one.name)).not.toContain(name)
+test('an emptied database has no documents, and the collections and indexes of a new one', async () => {
+  await using other = await testDatabase()
+  expect(other.name).not.toBe(database.name)
+  const { db } = other
+  const before = await loadIndexStates(db, 'collection')
+  await db.collection('things').insertOne({})
+  await db.collection('follow_events').insertOne({})
+  await db.collection('users').createIndex({ extra: 1 })
+  await db.collection('posts').drop()
+  await emptyDatabase(db, 'collection')
+  const collections = await db.collections()
+  expect(collections.map(({ collectionName }) => collectionName)).not.toContain('things')
+  for (const collection of collections) expect(await collection.countDocuments()).toBe(0)
+  expect(await db.collection('users').indexExists('extra_1')).toBe(false)
+  expect(await loadIndexStates(db, 'collection')).toEqual(before)
 })
 
 test('commands are recorded with their collection, including each getMore', async () => {

@@ -59,7 +59,7 @@ export async function testDatabase(
   const isSharded = await inBulk(uri, async (bulk) => {
     const isSharded = await isRouter(bulk.db(name))
     if (isSharded && following === 'collection') await shard(bulk, name)
-    if (left) await empty(bulk.db(name), following)
+    if (left) await emptyDatabase(bulk.db(name), following)
     else await applyIndexes(bulk.db(name), following)
     if (!isSharded && !pristine.has(following)) {
       pristine.set(following, await contentsOf(bulk.db(name)))
@@ -104,7 +104,7 @@ async function contentsOf(db: Db): Promise<ReadonlyMap<string, string>> {
 }
 
 /** Makes a database as good as new: without documents, changed collections and learnt plans. */
-async function empty(db: Db, following: FollowingMode): Promise<void> {
+export async function emptyDatabase(db: Db, following: FollowingMode): Promise<void> {
   const wanted = pristine.get(following)
   const present = await contentsOf(db)
   let isWhole = true

@@ -145,9 +145,9 @@ async function storeFollows(
   if (live || begun.length === 0) await stats.changeLive(tx, counters)
   else await stats.change(tx, counters, followeesMax)
   const jobs = changes.flatMap(({ follower, begin, jobs }) =>
-    outbox.reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee }).map((job) =>
-      jobs.prepare(tx, job),
-    ),
+    outbox
+      .reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee })
+      .map((job) => jobs.prepare(tx, job)),
   )
   await outbox.insert(tx, jobs)
 }

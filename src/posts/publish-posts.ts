@@ -94,9 +94,9 @@ async function insertPosts(
     if (!doc || !stats) return []
     const post = fromObjectId<PostId>(doc._id)
     const known: KnownPost = { text: doc.text, followers: stats.followers }
-    return outbox.reactionsTo('post.created', { author, post }, queueFor(stats)).map((job) =>
-      jobs.prepare(tx, { ...job, known }),
-    )
+    return outbox
+      .reactionsTo('post.created', { author, post }, queueFor(stats))
+      .map((job) => jobs.prepare(tx, { ...job, known }))
   })
   await outbox.insert(tx, prepared)
   return docs.map((doc) => doc && toPost(doc))

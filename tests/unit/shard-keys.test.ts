@@ -32,9 +32,7 @@ test('a collection gets an index for its shard key, unless a declared index begi
   const others = sharded.filter((spec) => !declared.includes(spec)).map(({ name }) => name)
   expect(own.filter((name) => others.includes(name))).toEqual(others)
   // The index of posts by author has the ids in descending order.
-  expect(others).toEqual([
-    ...['posts', 'overflow', 'outbox', 'rate_limits'],
-  ])
+  expect(others).toEqual([...['posts', 'overflow', 'outbox', 'rate_limits']])
 })
 
 const keyName = (name: string) =>

@@ -7,11 +7,7 @@ import type { Range } from '../../lib/page.ts'
 import { pageFrom, rangeOf, readRange } from '../../list/pipeline.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
-import {
-  isBackfilled,
-  isSameRegistration,
-  type Registry,
-} from '../registry/registry.ts'
+import { isBackfilled, isSameRegistration, type Registry } from '../registry/registry.ts'
 import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
 import type { TimelinePage, TimelineQuery, TimelineRequest, TimelineSlice } from './page.ts'
 import type { Pending } from './pending.ts'

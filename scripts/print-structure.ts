@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import Table from 'cli-table3'
+
+import { alignColumns } from '../src/cli/table.ts'
 import { circlesOf, filesWithOneImporter, readStructure } from './structure.ts'
 
 // Prints what a reader of src has to carry: lines and files by folder, small files with one importer, circles of imports.
@@ -10,13 +11,13 @@ const files = readStructure(join(import.meta.dirname, '../src'))
 const folderOf = (path: string) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '.')
 const folders = [...new Set(files.map(({ path }) => folderOf(path)))].sort()
 const linesOf = (some: typeof files) => some.reduce((sum, { lines }) => sum + lines, 0)
-const table = new Table({ head: ['folder', 'files', 'lines'], style: { head: [], border: [] } })
+const rows = [['folder', 'files', 'lines']]
 for (const folder of folders) {
   const own = files.filter(({ path }) => folderOf(path) === folder)
-  table.push([folder, own.length, linesOf(own)])
+  rows.push([folder, `${own.length}`, `${linesOf(own)}`])
 }
-table.push(['src', files.length, linesOf(files)])
-console.log(table.toString())
+rows.push(['src', `${files.length}`, `${linesOf(files)}`])
+console.log(alignColumns(rows).join('\n'))
 
 const withOne = filesWithOneImporter(files)
 const small = withOne.filter(([{ lines }]) => lines < smallLines)

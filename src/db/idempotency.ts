@@ -4,7 +4,7 @@ import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections, IdempotencyKeyDoc } from './collections.ts'
-import type { Tx } from './transaction.ts'
+import type { Tx } from './mongo.ts'
 
 /** Makes a mutation take effect once (law L4). */
 export interface IdempotencyKey {

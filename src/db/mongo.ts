@@ -1,7 +1,12 @@
-import { BSON } from 'mongodb'
+import { BSON, type ClientSession } from 'mongodb'
 
 /** Writes BSON values as text. */
 export const { EJSON } = BSON
+
+/** An open transaction: every command of a write carries it. */
+export interface Tx {
+  readonly session: ClientSession
+}
 
 /** The driver's types for signatures outside db/. Only db/ imports values of the driver. */
 export type {

@@ -13,11 +13,9 @@ import {
   noAnswer,
 } from './errors.ts'
 import type { FirstResult, IdempotencyKey, IdempotencyStore } from './idempotency.ts'
+import type { Tx } from './mongo.ts'
 
-/** An open transaction: every command of a write carries it. */
-export interface Tx {
-  readonly session: ClientSession
-}
+export type { Tx }
 
 /** Thrown by the work of a transaction that would succeed at its next try. */
 export class TryAgain extends Error {

@@ -93,7 +93,7 @@ export async function readStates(
       const doc = stored.get(key)?.doc
       return doc?.levels?.[kind] ? [doc._id] : []
     })
-    const beyond = await aboutIn(tx, overflow, popular, kind, keysOf(kind, some))
+    const beyond = await aboutIn(tx, overflow, { posts: popular, kind, keys: keysOf(kind, some) })
     for (const [key, own] of wanted) {
       const state = stored.get(key)
       if (!state) continue
@@ -154,9 +154,15 @@ export const among = (
 async function aboutIn(
   tx: Tx,
   overflow: Collections['overflow'],
-  posts: readonly ObjectId[],
-  kind: EngagementKind,
-  keys: readonly (string | ObjectId)[],
+  {
+    posts,
+    kind,
+    keys,
+  }: {
+    readonly posts: readonly ObjectId[]
+    readonly kind: EngagementKind
+    readonly keys: readonly (string | ObjectId)[]
+  },
 ): Promise<Map<string, StoredEntry[]>> {
   const entries = new Map<string, StoredEntry[]>()
   if (posts.length === 0 || keys.length === 0) return entries

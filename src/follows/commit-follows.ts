@@ -84,26 +84,26 @@ async function applyFollows(
   writes: readonly FollowWrite[],
   how: How,
 ): Promise<Map<FollowWrite, FollowChange | Error>> {
-  const [first] = writes
-  if (!first) return new Map()
-  const state = await readState(tx, parts, first.followee, writes, how)
+  const state = await readState(tx, parts, writes, how)
+  if (!state) return new Map()
   const results = new Map(writes.map((write) => [write, decideFollow(write, state)]))
   const changes = [...results].flatMap(([write, result]) =>
     !(result instanceof Error) && result.changed && result.edge
       ? [{ ...write, edge: result.edge }]
       : [],
   )
-  if (changes.length > 0) await storeFollows(tx, parts, changes, state, how)
+  if (changes.length > 0) await storeFollows(tx, parts, changes, { ...state, repairs: how.repairs })
   return results
 }
 
 async function readState(
   tx: Tx,
   { edges, restrictions, stats, followeesMax }: FollowParts,
-  followee: UserId,
   writes: readonly FollowWrite[],
   { isAlone }: How,
-): Promise<FollowState> {
+): Promise<FollowState | undefined> {
+  const followee = writes[0]?.followee
+  if (followee === undefined) return undefined
   const followers = writes.map(({ follower }) => follower)
   const stored = await edges.findAmong(tx, followers, followee)
   const newFollowers = writes
@@ -132,8 +132,7 @@ async function storeFollows(
   tx: Tx,
   { edges, stats, outbox, followeesMax }: FollowParts,
   changes: readonly (FollowWrite & { readonly edge: FollowEdge })[],
-  { followee, live }: FollowState,
-  { repairs }: How,
+  { followee, live, repairs }: FollowState & Pick<How, 'repairs'>,
 ): Promise<void> {
   const [begun, ended] = [true, false].map((begins) =>
     changes.filter(({ begin }) => (begin !== undefined) === begins).map(({ edge }) => edge),

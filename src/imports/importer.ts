@@ -265,9 +265,8 @@ class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Find
       const { counts, follows } = await writePairs(
         services,
         tx,
-        pairs,
+        { pairs, createdAt: before.startedAt },
         plan.rules,
-        before.startedAt,
       )
       if (follows.length > 0) await services.upkeep.leaveJobs(tx, follows, size)
       return { position, done: false, counts: combineCounts(before.counts, counts, 1) }

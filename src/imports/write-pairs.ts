@@ -117,9 +117,8 @@ export async function writePairs(
     readonly stats: UserStats
   },
   tx: Tx,
-  pairs: readonly ImportedPair[],
+  { pairs, createdAt }: { readonly pairs: readonly ImportedPair[]; readonly createdAt: Date },
   rules: PairRules,
-  createdAt: Date,
 ) {
   const { collections, edges, stats } = services
   const { fresh, older, opened, counts } = await classifyPairs(collections, tx, pairs, rules)

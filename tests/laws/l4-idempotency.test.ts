@@ -4,7 +4,7 @@ import { clientErrorOf } from '../../src/db/errors.ts'
 import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
 import { DomainError } from '../../src/errors.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, persist } from '../support/eventually.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
@@ -122,7 +122,9 @@ describe.each(share(3, mutations))('%s with an idempotency key', (mutation) => {
   test('eight concurrent repeats of a mutation take effect once and return one result', async () => {
     for (let round = 0; round < 5; round++) {
       const { run, effects, key } = await newScene(mutation)
-      const results = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(run(key))))
+      const results = await Promise.all(
+        Array.from({ length: 8 }, () => outcomeOf(persist(() => run(key)))),
+      )
       for (const { code, result } of results) {
         expect(code).toBeUndefined()
         expect(result).toEqual(results[0]?.result)

@@ -5,10 +5,16 @@ import { nameFacets } from '../../src/posts/facets.ts'
 import { scripts } from '../support/scripts.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 
-/** The host that a browser opens, independent of how facets are found. Undefined if it opens none. */
+/**
+ * The host that a browser opens, independent of how facets are found, without the dot of the root, which names the same
+ * host. Undefined if it opens none.
+ */
 function openedHost(address: string): string | undefined {
   try {
-    return new URL(/^https?:/i.test(address) ? address : `https://${address}`).host
+    return new URL(/^https?:/i.test(address) ? address : `https://${address}`).host.replace(
+      /\.(?=:|$)/,
+      '',
+    )
   } catch {
     return undefined
   }

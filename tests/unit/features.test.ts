@@ -27,8 +27,6 @@ test('no two reactions share a kind of job, so each fails and retries by itself'
 const ofCore = [
   'outbox',
   'idempotency_keys',
-  'hot_keys',
-  'hot_writes',
   'imports',
   'reconciliations',
   'repairs',

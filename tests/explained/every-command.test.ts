@@ -174,7 +174,7 @@ test('the recorded commands include pages, deliveries, purges and jobs', () => {
       'src/feed/strategies/cache.ts update',
       'src/follows/edges.ts delete',
       'src/jobs/due-jobs.ts find',
-      'src/engagement/outlier-lists.ts findAndModify',
+      'src/engagement/commit-entries.ts update',
     ]),
   )
 })

@@ -114,7 +114,7 @@ test(
         expect(walk.atEnd.length).toBeGreaterThanOrEqual(1)
         expect(walk.atEnd.every((count) => count === keys.length)).toBe(true)
       }),
-      { numRuns: lawRuns(12), ...lawSeed() },
+      { numRuns: lawRuns(24), ...lawSeed() },
     )
     expect(drops).toBeGreaterThan(0)
   },

@@ -92,8 +92,8 @@ async function checkCommands(): Promise<void> {
     if (!text.startsWith('npm run feedline --')) continue
     const command = text.replace('graph.csv', join(folder, 'graph.csv'))
     const { stdout } = await run('bash', ['-c', `${command} --json`], { cwd: root, env })
-    const { users, edges, posts } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}')
-    recordCheck(text, users === 4 && edges === 6 && posts === 80)
+    const { users, edges } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}')
+    recordCheck(text, users === 4 && edges === 6)
   }
   const help = await run('npm', ['run', 'feedline', '--', '--help'], { cwd: root, env })
   for (const name of ['serve', 'load', 'token', 'indexes']) {

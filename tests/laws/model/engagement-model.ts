@@ -68,6 +68,7 @@ export class EngagementModel {
 
   /** The likes of a user that `viewer` may see, newest first. */
   liked(user: UserId, viewer: UserId, posts: readonly PostRef[]): EngagementId[] {
+    if (this.blocked(viewer, user)) return []
     return posts
       .filter(({ author }) => !this.blocked(viewer, author))
       .flatMap((post) => this.list('likes', post).filter(({ actor }) => actor === user))

@@ -24,6 +24,7 @@ describe('a failed transaction of the follow batcher', () => {
       const { steps } = await runScene()
       expect(steps).toEqual([
         'find followers',
+        'find restrictions',
         'find user_stats',
         'find follow_events',
         'insert followers',
@@ -63,7 +64,7 @@ describe('a failed transaction of the follow batcher', () => {
   test.each([
     // Every write begins with the first step. Unfollows insert no edge.
     ['at its first read', 0, 9],
-    ['at its first write', 3, 6],
+    ['at its first write', 4, 6],
   ] as const)(
     'a follow batch that fails permanently %s changes nothing for users who need it, and they get an error',
     async (_, step, count) => {
@@ -90,7 +91,7 @@ describe('a failed transaction of the follow batcher', () => {
       if (!session || session === [...sessions][0]) return
       const command = method === 'bulkWrite' ? 'update' : method.replace(/(One|Many)$/, '')
       const at = steps.push(`${command} ${collection}`) - 1
-      // Of this collection alone: an owner of a hot key asks for requests all the time.
+      // Of this collection alone: workers ask for jobs all the time.
       const namespace = `${db.databaseName}.${collection}`
       if (at === failing) await failpoint?.set({ ...how, failCommands: [command], namespace })
     }

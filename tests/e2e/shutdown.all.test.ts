@@ -65,8 +65,8 @@ test('a request that does not end is answered with UNAVAILABLE, and the server e
   const { hosts } = database.client.options
   const client = { options: { appName: 'feedline', hosts } } as unknown as MongoClient
   await using _ = await failCommand(client, {
-    failCommands: ['find', 'aggregate'],
-    namespace: `${database.name}.users`,
+    failCommands: ['find', 'update', 'findAndModify'],
+    namespace: `${database.name}.user_stats`,
     blockMs: 4_000,
   })
   // Each waits for the one before it, so together they take longer than a stop.

@@ -106,7 +106,8 @@ test.each(Object.entries(failures))(
       const sent = (label: string) => labelsOf(commands).filter((one) => one === label).length
       // Only a shared transaction updates counters without reading them.
       expect(sent('update user_stats'), `${command} ${collection}`).toBe(1)
-      expect(sent('findAndModify user_stats')).toBe(authors.length)
+      // On a busy machine, one of them may collide and be tried again.
+      expect(sent('findAndModify user_stats')).toBeGreaterThanOrEqual(authors.length)
       expect(sent('commitTransaction')).toBe(authors.length)
       await expectOneEach(prefix, authors)
     }

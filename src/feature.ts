@@ -37,7 +37,7 @@ export interface Core {
 }
 
 /**
- * What a feature declares beside its GraphQL API (`graphql/apis.ts`). Nothing may be left out: a feature that stores
+ * What a feature declares beside its GraphQL API (`graphql/apis`). Nothing may be left out: a feature that stores
  * nothing says so. `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.
  */
 export interface Feature<Needs, Services, Kind extends string> {

@@ -15,7 +15,7 @@ it(
     const { report, progress } = await runFaults([
       '--minutes',
       // Long enough for the acknowledgements below on a busy machine too.
-      String(patient(15_000) / 60_000),
+      String(patient(25_000) / 60_000),
       '--seed',
       '8',
       '--clients',
@@ -32,8 +32,7 @@ it(
       unfinishedJobs: 0,
     })
     expect(report.faults).toBeGreaterThanOrEqual(kinds.length)
-    // How many there are depends on the speed of the machine.
-    expect(report.acknowledged).toBeGreaterThan(5)
+    expect(report.acknowledged).toBeGreaterThan(25)
   },
   patient(240_000),
 )

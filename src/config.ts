@@ -120,10 +120,10 @@ export type Use = 'serve' | 'database' | 'none'
 
 /** Reads all of the configuration that timelines do not depend on. */
 export function readCommonConfig(
-  given: Given,
+  environment: Given,
   use: Use,
 ): { config: Config; problems: readonly string[] } {
-  const { values: e, wrong, problems } = readVariables(commonVariables, given)
+  const { values: e, wrong, problems } = readVariables(commonVariables, environment)
   const isEmbedded = e.MONGODB_URI === embedded
   const mayEmbed = isEmbedded || e.NODE_ENV !== 'production'
   const inPath = e.MONGODB_DATABASE === undefined ? databaseIn(e.MONGODB_URI) : undefined

@@ -80,19 +80,19 @@ export function readConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
   use: Use = 'serve',
 ): AppConfig {
-  const given = Object.fromEntries(
+  const variables = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
   )
-  const common = readCommonConfig(given, use)
-  const feed = readFeedConfig(given)
-  const operations = readOperationsConfig(given, common.config)
+  const common = readCommonConfig(variables, use)
+  const feed = readFeedConfig(variables)
+  const operations = readOperationsConfig(variables, common.config)
   const { uri } = common.config.database
   const old = Object.entries(withdrawn).flatMap(([name, { text, isRefused = false }]) =>
-    given[name] === undefined ? [] : [{ isRefused, line: `${name}: ${text}` }],
+    variables[name] === undefined ? [] : [{ isRefused, line: `${name}: ${text}` }],
   )
   const problems = [
     ...[common, feed, operations].flatMap((part) => part.problems),
-    ...[uriProblem(uri) ?? pathProblem(uri, given.MONGODB_DATABASE) ?? []].flat(),
+    ...[uriProblem(uri) ?? pathProblem(uri, variables.MONGODB_DATABASE) ?? []].flat(),
     ...old.flatMap(({ isRefused, line }) => (isRefused ? line : [])),
   ]
   if (problems.length > 0) throw new ConfigError(problems)

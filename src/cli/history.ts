@@ -56,10 +56,10 @@ async function compact({ after, json, ...how }: CompactOptions): Promise<void> {
   }
   const { signal } = interrupt
   const options = { dryRun, after, signal, onProgress }
-  const found = await compactHistory(collections, transactions, options)
+  const compaction = await compactHistory(collections, transactions, options)
   const seconds = Math.round(performance.now() - startedAt) / 1000
-  if (json) console.log(JSON.stringify({ dryRun, ...found, seconds }))
-  else console.log(report(found, dryRun))
+  if (json) console.log(JSON.stringify({ dryRun, ...compaction, seconds }))
+  else console.log(report(compaction, dryRun))
 }
 
 const report = ({ pairs, events, removed, disordered }: CompactedHistory, dryRun: boolean) =>

@@ -168,14 +168,14 @@ async function runImport<Result extends { readonly bad: BadLines }>(
 }
 
 const grouped = ({
-  known,
+  known: existing,
   blocked,
   deleted,
   empty,
   ...stored
 }: RelationImportResult['written']) => ({
   ...stored,
-  passedOver: { known, blocked, deleted, empty },
+  passedOver: { known: existing, blocked, deleted, empty },
 })
 
 function relationsText(

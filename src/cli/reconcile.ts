@@ -62,14 +62,16 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   using stopped = interruption()
   using displays = new PartDisplays('checked')
   const readers = who === 'all' ? how.readers : who
-  const found = await reconcile(services, {
+  const reconciled = await reconcile(services, {
     ...{ users: who, readers, dryRun, perSecond: rate, signal: stopped.signal },
     onProgress: displays.update,
   })
   displays[Symbol.dispose]()
   const seconds = Math.round(performance.now() - startedAt) / 1000
-  console.log(json ? JSON.stringify(summary(found, dryRun, seconds)) : report(found, seconds))
-  const { remaining, reported } = found.tally
+  console.log(
+    json ? JSON.stringify(summary(reconciled, dryRun, seconds)) : report(reconciled, seconds),
+  )
+  const { remaining, reported } = reconciled.tally
   if (!dryRun && remaining + reported > 0) process.exitCode = remaining > 0 ? 1 : 2
 }
 
@@ -84,23 +86,24 @@ async function handlesIn(path: string): Promise<string[]> {
   return handles
 }
 
-function summary({ run, tally, ...found }: Reconciled, dryRun: boolean, seconds: number) {
+function summary({ run, tally, ...findings }: Reconciled, dryRun: boolean, seconds: number) {
   const { users, posts, documents, ...counts } = tally
   const checked = { users, posts, documents }
-  const largest = found.largest.map((one) => ({ ...one, why: whyOf(one) }))
-  const unrepairable = found.reported
+  const largest = findings.largest.map((drift) => ({ ...drift, why: whyOf(drift) }))
+  const unrepairable = findings.reported
   return { ...(run ? { run } : {}), dryRun, checked, ...counts, largest, unrepairable, seconds }
 }
 
-function report({ tally, largest, ...found }: Reconciled, seconds: number): string {
+function report({ tally, largest, ...findings }: Reconciled, seconds: number): string {
   const rest = tally.drifted - largest.length
-  const lines = largest.map((one) => {
-    const changes = Object.entries(one.delta).map(
-      ([name, count]) => `${name} ${one.counted[name]} ${count > 0 ? '+' : '−'} ${Math.abs(count)}`,
+  const lines = largest.map((drift) => {
+    const changes = Object.entries(drift.delta).map(
+      ([name, count]) =>
+        `${name} ${drift.counted[name]} ${count > 0 ? '+' : '−'} ${Math.abs(count)}`,
     )
-    return `${one.id}  ${changes.join(', ')}  (${whyOf(one)})`
+    return `${drift.id}  ${changes.join(', ')}  (${whyOf(drift)})`
   })
-  const contradictions = found.reported.map(
+  const contradictions = findings.reported.map(
     ({ law, kind, subject, expected, found, unrepairable }) =>
       `${law} ${kind}  ${subject}: expected ${expected}; found ${found}. ${unrepairable}`,
   )

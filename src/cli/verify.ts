@@ -46,10 +46,16 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
   await using database = await openForCommand(config, 'forRead')
   const services = await servicesForAllStrategies(database, config)
   const tally = new Tally()
-  const found: Findings = { differences: 0, byKind: {}, sample: [], harmless: 0, unrepairable: 0 }
+  const findings: Findings = {
+    differences: 0,
+    byKind: {},
+    sample: [],
+    harmless: 0,
+    unrepairable: 0,
+  }
   using displays = new PartDisplays('checked')
   for await (const finding of verify(services, { readers, onProgress: displays.update }, tally)) {
-    addFinding(found, finding)
+    addFinding(findings, finding)
   }
   displays[Symbol.dispose]()
   const seconds = Math.round(performance.now() - startedAt) / 1000
@@ -58,15 +64,15 @@ async function run({ readers, json }: VerifyOptions): Promise<void> {
     json
       ? JSON.stringify({
           checked,
-          drifted: found.differences,
+          drifted: findings.differences,
           repaired: 0,
-          ...found,
+          ...findings,
           inFlight,
           seconds,
         })
-      : report(found, tally, seconds),
+      : report(findings, tally, seconds),
   )
-  if (found.differences > 0) process.exitCode = 1
+  if (findings.differences > 0) process.exitCode = 1
 }
 
 /** The findings of a run: their counts, and the first findings. */
@@ -80,17 +86,17 @@ interface Findings {
   unrepairable: number
 }
 
-function addFinding(found: Findings, finding: Finding): void {
+function addFinding(findings: Findings, finding: Finding): void {
   const kind = `${finding.law} ${finding.kind}`
-  if (finding.harmless) found.harmless++
-  else found.differences++
-  if (finding.unrepairable !== undefined) found.unrepairable++
-  found.byKind[kind] = (found.byKind[kind] ?? 0) + 1
-  if (found.sample.length < shownMax) found.sample.push(finding)
+  if (finding.harmless) findings.harmless++
+  else findings.differences++
+  if (finding.unrepairable !== undefined) findings.unrepairable++
+  findings.byKind[kind] = (findings.byKind[kind] ?? 0) + 1
+  if (findings.sample.length < shownMax) findings.sample.push(finding)
 }
 
-function report(found: Findings, { checked, inFlight }: Tally, seconds: number): string {
-  const { differences, sample, harmless, unrepairable } = found
+function report(findings: Findings, { checked, inFlight }: Tally, seconds: number): string {
+  const { differences, sample, harmless, unrepairable } = findings
   const lines = sample.map(
     ({ law, kind, subject, expected, found }) =>
       `${law} ${kind}  ${subject}: expected ${expected}; found ${found}`,

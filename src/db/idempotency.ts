@@ -119,7 +119,7 @@ export class IdempotencyStore {
       foreignField: '_id',
       as: 'records',
     }
-    const [found] = await this.collections.users
+    const [account] = await this.collections.users
       .aggregate<{ records: IdempotencyKeyDoc[] }>(
         [
           { $match: { _id: viewer } },
@@ -130,7 +130,7 @@ export class IdempotencyStore {
         { ...requestTimeout, ...after, readConcern: { level: 'majority' } },
       )
       .toArray()
-    const [record] = found?.records ?? []
+    const [record] = account?.records ?? []
     return record ? resultFor<T>(key, record) : undefined
   }
 
@@ -146,11 +146,11 @@ export class IdempotencyStore {
     const idOf = (key: IdempotencyKey | undefined) => key && recordId(key, accounts.get(key.viewer))
     const ids = keys.flatMap((key) => idOf(key) ?? [])
     if (ids.length === 0) return keys.map(() => undefined)
-    const found = await this.collections.idempotency_keys
+    const docs = await this.collections.idempotency_keys
       .find({ _id: { $in: ids } }, { ...singleBatch, session: tx.session })
       .toArray()
     const nameOf = ({ viewer, id }: IdempotencyKeyDoc['_id']) => JSON.stringify([viewer, id])
-    const byName = new Map(found.map((doc) => [nameOf(doc._id), doc]))
+    const byName = new Map(docs.map((doc) => [nameOf(doc._id), doc]))
     return keys.map((key) => {
       const id = idOf(key)
       const doc = id && byName.get(nameOf(id))
@@ -205,19 +205,19 @@ export class IdempotencyStore {
     }
     for (;;) {
       signal.throwIfAborted()
-      const found = await idempotency_keys
+      const expired = await idempotency_keys
         .find({ _id: within } as unknown as Filter<IdempotencyKeyDoc>, {
           ...requestTimeout,
           projection: { _id: 1 },
         })
         .limit(removalBatchSize)
         .toArray()
-      if (found.length === 0) return
+      if (expired.length === 0) return
       await idempotency_keys.deleteMany(
-        { _id: { $in: found.map(({ _id }) => _id) } },
+        { _id: { $in: expired.map(({ _id }) => _id) } },
         requestTimeout,
       )
-      await onRemoved(found.length)
+      await onRemoved(expired.length)
     }
   }
 
@@ -229,20 +229,20 @@ export class IdempotencyStore {
     keys: readonly (IdempotencyKey | undefined)[],
     tx: Tx,
   ): Promise<ReadonlyMap<string, Date | undefined>> {
-    const known = this.known.get(tx) ?? new Map<string, Date | undefined>()
-    this.known.set(tx, known)
-    const viewers = keys.flatMap((key) => (key && !known.has(key.viewer) ? [key.viewer] : []))
+    const createdAtOf = this.known.get(tx) ?? new Map<string, Date | undefined>()
+    this.known.set(tx, createdAtOf)
+    const viewers = keys.flatMap((key) => (key && !createdAtOf.has(key.viewer) ? [key.viewer] : []))
     const unknown = [...new Set<string>(viewers)]
-    if (unknown.length === 0) return known
-    for (const viewer of unknown) known.set(viewer, undefined)
-    const found = await this.collections.users
+    if (unknown.length === 0) return createdAtOf
+    for (const viewer of unknown) createdAtOf.set(viewer, undefined)
+    const accounts = await this.collections.users
       .find(
         { _id: { $in: unknown } },
         { ...singleBatch, session: tx.session, projection: { createdAt: 1 } },
       )
       .toArray()
-    for (const { _id, createdAt } of found) known.set(_id, createdAt)
-    return known
+    for (const { _id, createdAt } of accounts) createdAtOf.set(_id, createdAt)
+    return createdAtOf
   }
 }
 

@@ -36,12 +36,12 @@ export async function loadIndexStates(
   names?: CollectionName[],
 ): Promise<IndexState[]> {
   const states = declaredCollections(following, names).map(async ({ collection, indexes }) => {
-    const there = await loadIndexNames(db, collection)
+    const existing = await loadIndexNames(db, collection)
     return indexes.map((spec) => ({
       collection,
       name: indexName(spec),
       unique: spec.unique === true,
-      present: there.has(indexName(spec)),
+      present: existing.has(indexName(spec)),
     }))
   })
   return (await Promise.all(states)).flat()
@@ -152,10 +152,10 @@ export async function indexPlan(
   const plans: IndexPlan[] = []
   for (const { collection, indexes } of declaredCollections(following)) {
     if (!present.has(collection)) continue
-    const there = await loadIndexNames(db, collection)
+    const existing = await loadIndexNames(db, collection)
     const named = indexes.map((spec) => ({ ...spec, name: indexName(spec) }))
-    const build = named.filter(({ name }) => !there.has(name))
-    const drop = (retired[collection] ?? []).filter((name) => there.has(name))
+    const build = named.filter(({ name }) => !existing.has(name))
+    const drop = (retired[collection] ?? []).filter((name) => existing.has(name))
     plans.push({ collection, build, drop })
   }
   return plans

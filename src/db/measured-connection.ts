@@ -5,7 +5,7 @@ import { endSpan, startChildSpan } from '../tracing/spans.ts'
 import { collectionNames } from './collections.ts'
 import { EndingConnection } from './ending-connection.ts'
 
-const known: ReadonlySet<string> = new Set(collectionNames)
+const catalogue: ReadonlySet<string> = new Set(collectionNames)
 
 /** Sent by the driver to watch servers, not to serve. */
 const ofTheDriver: ReadonlySet<string> = new Set(['hello', 'ismaster', 'isMaster'])
@@ -89,7 +89,7 @@ function metricOf(name: string, command: Document): CommandMetric {
 function collectionOf(name: string, command: Document): string {
   const collection = name === 'getMore' ? command.collection : command[name]
   if (typeof collection !== 'string') return 'none'
-  return known.has(collection) ? collection : 'other'
+  return catalogue.has(collection) ? collection : 'other'
 }
 
 /** The server's name of an error code, or the driver's class of error. Both are fixed sets. */

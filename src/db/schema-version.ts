@@ -29,12 +29,12 @@ const meta = (db: Db): Collection<SchemaDoc> => db.collection('meta')
  * version. One command.
  */
 export async function readSchema(db: Db): Promise<Schema | undefined> {
-  const found = await db
+  const docs = await db
     .collection<{ _id: string; value?: string }>('meta')
     .find({ _id: { $in: ['schema', 'following'] } })
     .toArray()
-  const schema = found.find(({ _id }) => _id === 'schema') as SchemaDoc | undefined
-  const first = found.find(({ _id }) => _id === 'following')
+  const schema = docs.find(({ _id }) => _id === 'schema') as SchemaDoc | undefined
+  const first = docs.find(({ _id }) => _id === 'following')
   if (schema) return { version: schema.version, following: schema.following }
   return first && { version: 1, following: first.value as FollowingMode }
 }

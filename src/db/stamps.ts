@@ -85,11 +85,11 @@ export class Stamping {
   }
 
   /** As {@link look}, but creates missing versions. */
-  private async see(given: readonly Subject[]): Promise<(string | undefined)[]> {
-    const missing = [...new Set(given)].filter((subject) => this.seen.get(subject) === undefined)
+  private async see(subjects: readonly Subject[]): Promise<(string | undefined)[]> {
+    const missing = [...new Set(subjects)].filter((subject) => this.seen.get(subject) === undefined)
     const found = await this.versions.loadOrCreate(missing)
     for (const subject of missing) this.seen.set(subject, found.get(subject))
-    return given.map((subject) => this.seen.get(subject))
+    return subjects.map((subject) => this.seen.get(subject))
   }
 }
 

@@ -169,10 +169,10 @@ export class Versions {
   }
 
   private async read(subjects: readonly Subject[]): Promise<SeenVersions> {
-    const found = await this.collections.versions
+    const docs = await this.collections.versions
       .find({ _id: { $in: subjects as Subject[] } }, { ...singleBatch, projection: { value: 1 } })
       .toArray()
-    return new Map(found.map(({ _id, value }) => [_id as Subject, value]))
+    return new Map(docs.map(({ _id, value }) => [_id as Subject, value]))
   }
 
   /**

@@ -141,11 +141,11 @@ export class ListPlan {
    * @returns the entry that was there already, or undefined when this one was added.
    * @throws {DomainError} NOT_FOUND if an entry without an id is there.
    */
-  add(given: NewEntry): EngagementDoc | undefined {
-    const key = keyOf(this.rule, given)
+  add(newEntry: NewEntry): EngagementDoc | undefined {
+    const key = keyOf(this.rule, newEntry)
     const there = this.find(key)
     if (there) return there.entry
-    const entry = this.placed(given)
+    const entry = this.placed(newEntry)
     this.entries.set(key, { entry, level: this.place(entry) })
     this.countDelta++
     return undefined
@@ -156,13 +156,13 @@ export class ListPlan {
    * @throws {DomainError} NOT_FOUND if an entry without an id is there.
    */
   remove(key: string, only?: ObjectId): EngagementDoc | undefined {
-    const there = this.find(key)
-    if (!there || (only && !there.entry._id.equals(only))) return undefined
+    const stored = this.find(key)
+    if (!stored || (only && !stored.entry._id.equals(only))) return undefined
     this.entries.delete(key)
     this.countDelta--
-    if (there.level === undefined) this.takeFromPost(there.entry)
-    else this.takeFromLevel(there.entry, there.level)
-    return there.entry
+    if (stored.level === undefined) this.takeFromPost(stored.entry)
+    else this.takeFromLevel(stored.entry, stored.level)
+    return stored.entry
   }
 
   private find(key: string) {
@@ -193,11 +193,11 @@ export class ListPlan {
   }
 
   /** Its own id is its place, unless one with a later id came before. */
-  private placed(given: NewEntry): EngagementDoc {
-    const id = fromObjectId<EngagementId>(given._id)
+  private placed(newEntry: NewEntry): EngagementDoc {
+    const id = fromObjectId<EngagementId>(newEntry._id)
     const late = this.last !== undefined && id <= this.last
     this.last = late ? neighbour(this.last as EngagementId, 1) : id
-    return late ? { ...given, place: toObjectId(this.last) } : given
+    return late ? { ...newEntry, place: toObjectId(this.last) } : newEntry
   }
 
   private place(entry: EngagementDoc): number | undefined {

@@ -69,13 +69,13 @@ export async function readStates(
   if (writes.length === 0) return new Map()
   const byKind = groupBy(writes, ({ write }) => write.kind)
   const projection: Record<string, unknown> = { author: 1, last: 1, levels: 1, now: '$$NOW' }
-  for (const [kind, some] of byKind) {
+  for (const [kind, ofKind] of byKind) {
     const list = arrayIn(kind)
     projection[`fill.${kind}`] = { count: { $size: list }, bytes: { $bsonSize: { items: list } } }
-    projection[`about.${kind}`] = among(list, kind, keysOf(kind, some))
+    projection[`about.${kind}`] = among(list, kind, keysOf(kind, ofKind))
   }
   const refs = new Map(writes.map(({ post }) => [postKey(post), post]))
-  const found = (await posts
+  const docs = (await posts
     .find(
       {
         _id: { $in: [...new Set(writes.map(({ post }) => post.id))].map(toObjectId) },
@@ -85,15 +85,15 @@ export async function readStates(
     )
     .toArray()) as unknown as StoredPost[]
   const stored = new Map(
-    found.map((doc) => [`${doc.author}/${doc._id.toHexString()}`, { doc, ...emptyState(doc) }]),
+    docs.map((doc) => [`${doc.author}/${doc._id.toHexString()}`, { doc, ...emptyState(doc) }]),
   )
-  for (const [kind, some] of byKind) {
-    const wanted = groupBy(some, ({ post }) => postKey(post))
+  for (const [kind, ofKind] of byKind) {
+    const wanted = groupBy(ofKind, ({ post }) => postKey(post))
     const popular = [...wanted.keys()].flatMap((key) => {
       const doc = stored.get(key)?.doc
       return doc?.levels?.[kind] ? [doc._id] : []
     })
-    const beyond = await aboutIn(tx, overflow, { posts: popular, kind, keys: keysOf(kind, some) })
+    const beyond = await aboutIn(tx, overflow, { posts: popular, kind, keys: keysOf(kind, ofKind) })
     for (const [key, own] of wanted) {
       const state = stored.get(key)
       if (!state) continue
@@ -166,7 +166,7 @@ async function aboutIn(
 ): Promise<Map<string, StoredEntry[]>> {
   const entries = new Map<string, StoredEntry[]>()
   if (posts.length === 0 || keys.length === 0) return entries
-  const found = await overflow
+  const levels = await overflow
     .find(
       {
         '_id.post': { $in: [...posts] },
@@ -180,7 +180,7 @@ async function aboutIn(
       },
     )
     .toArray()
-  for (const { _id, count, items } of found) {
+  for (const { _id, count, items } of levels) {
     const key = _id.post.toHexString()
     const own = items.map((entry) => ({ entry, level: { number: _id.level, count } }))
     entries.set(key, [...(entries.get(key) ?? []), ...own])

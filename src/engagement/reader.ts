@@ -87,19 +87,19 @@ export class EngagementReader {
     const those = (list: unknown, kind: EngagementKind) =>
       more.length === 0 ? { $elemMatch: { [kinds[kind].key]: key } } : among(list, kind, stored)
     const about = Object.fromEntries(names.map((kind) => [kind, those(arrayIn(kind), kind)]))
-    const found = await this.collections.posts
+    const docs = await this.collections.posts
       .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<Found>({ author: 1, has_overflow: 1, ...about })
       .toArray()
-    const refs = new Map(found.map(({ _id, author }) => [_id.toHexString(), toRef(_id, author)]))
-    const inPosts = found.flatMap((post) =>
+    const refs = new Map(docs.map(({ _id, author }) => [_id.toHexString(), toRef(_id, author)]))
+    const inPosts = docs.flatMap((post) =>
       names.flatMap((kind) =>
         (post[kind] ?? []).flatMap((entry) =>
           isReadable(entry) ? [toEngagement(kind, toRef(post._id, post.author), entry)] : [],
         ),
       ),
     )
-    const popular = found.flatMap(({ _id, has_overflow }) => (has_overflow ? [_id] : []))
+    const popular = docs.flatMap(({ _id, has_overflow }) => (has_overflow ? [_id] : []))
     if (popular.length === 0) return inPosts
     const beyond = await this.collections.overflow
       .find(
@@ -155,14 +155,14 @@ export class EngagementReader {
   }
 
   private async inPosts(kind: EngagementKind, posts: readonly PostRef[], range: Walk) {
-    const found = await this.collections.posts
+    const docs = await this.collections.posts
       .find(mine(posts), { ...singleBatch, hint: { _id: 1 } })
       .project<{ _id: ObjectId; author: string; entries: EngagementDoc[] }>({
         author: 1,
         entries: withPast(range, walked(arrayIn(kind), range)),
       })
       .toArray()
-    return new Map(found.map((post) => [post._id.toHexString(), post]))
+    return new Map(docs.map((post) => [post._id.toHexString(), post]))
   }
 
   /** Of each post's levels that match, in walking order, the first entries in range. */

@@ -70,15 +70,15 @@ export class EngagementSummaries {
     if (posts.length === 0) return new Map()
     const request = { posts, viewer }
     const isLarge = posts.length > sharedPostsMax
-    const found = await (isLarge ? this.readAll([request]) : this.read([request]))
+    const summaries = await (isLarge ? this.readAll([request]) : this.read([request]))
     return new Map(
       posts.flatMap(({ id, author }) => {
-        const post = found.posts.get(id)
+        const post = summaries.posts.get(id)
         // An id with another author names no post.
         if (post?.author !== author) return []
         const has = (kind: ViewerKind) =>
-          viewer !== undefined && found.entries.has(entryOf(viewer, kind, id))
-        const viewerHas = found.entries.size === 0 ? none : new Set(viewerKinds.filter(has))
+          viewer !== undefined && summaries.entries.has(entryOf(viewer, kind, id))
+        const viewerHas = summaries.entries.size === 0 ? none : new Set(viewerKinds.filter(has))
         return [[id, { counts: post.counts ?? {}, viewerHas }] as const]
       }),
     )
@@ -90,16 +90,16 @@ export class EngagementSummaries {
       requests.flatMap(({ posts }) => posts.map((post) => [`${post.author}/${post.id}`, post])),
     )
     const viewers = [...new Set(requests.flatMap(({ viewer }) => viewer ?? []))]
-    const found = await this.readPosts([...asked.values()], viewers)
-    const popular = viewers.length > 0 ? found.filter(({ has_overflow }) => has_overflow) : []
+    const docs = await this.readPosts([...asked.values()], viewers)
+    const popular = viewers.length > 0 ? docs.filter(({ has_overflow }) => has_overflow) : []
     const beyond = popular.length > 0 ? await this.readOverflow(popular, viewers) : []
-    const embeddedEntries = found.flatMap(({ _id, viewers: has }) =>
+    const embeddedEntries = docs.flatMap(({ _id, viewers: has }) =>
       viewerKinds.flatMap((kind) =>
         (has?.[kind] ?? []).map((viewer) => entryOf(viewer, kind, fromObjectId(_id))),
       ),
     )
     return {
-      posts: new Map(found.map((post) => [fromObjectId<PostId>(post._id), post])),
+      posts: new Map(docs.map((post) => [fromObjectId<PostId>(post._id), post])),
       entries: new Set([...embeddedEntries, ...beyond]),
     }
   }
@@ -139,11 +139,11 @@ export class EngagementSummaries {
       'items.actor': { $in: [...viewers] },
     }
     const actors = { $setIntersection: ['$items.actor', { $literal: viewers }] }
-    const found = await this.collections.overflow
+    const levels = await this.collections.overflow
       .find(filter, singleBatch)
       .project<{ _id: { post: ObjectId; kind: ViewerKind }; actors: readonly string[] }>({ actors })
       .toArray()
-    return found.flatMap(({ _id: { post, kind }, actors: some }) =>
+    return levels.flatMap(({ _id: { post, kind }, actors: some }) =>
       some.map((viewer) => entryOf(viewer, kind, fromObjectId(post))),
     )
   }

@@ -80,11 +80,11 @@ export class UserEngagementIndex {
   /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */
   async readBatch(user: UserId, limit: number, before?: EngagementId): Promise<UserEngagement[]> {
     const older = { $gte: lowestId, ...(before && { $lt: toObjectId(before) }) }
-    const found = await this.entries
+    const docs = await this.entries
       .find({ user, _id: older, post: { $gte: lowestId } }, { ...requestTimeout, hint: byRecency })
       .limit(limit)
       .toArray()
-    return found.map(toUserEngagement)
+    return docs.map(toUserEngagement)
   }
 }
 

@@ -79,13 +79,11 @@ export class Edges {
 
   /** The edge from `follower` to `followee`, or undefined. One command. */
   async find(tx: Tx, follower: UserId, followee: UserId): Promise<FollowEdge | undefined> {
-    const found = await this.followers.collection.findOne(
+    const doc = await this.followers.collection.findOne(
       { user: followee, follower },
       { ...requestTimeout, session: tx.session, projection: { _id: 1, source: 1 } },
     )
-    return found
-      ? { id: fromObjectId(found._id), follower, followee, source: found.source }
-      : undefined
+    return doc ? { id: fromObjectId(doc._id), follower, followee, source: doc.source } : undefined
   }
 
   /** The edges from `followers` to `followee`, by follower. One command on one shard. */
@@ -95,13 +93,13 @@ export class Edges {
     followee: UserId,
   ): Promise<Map<UserId, FollowEdge>> {
     const { collection, membership } = this.followers
-    const found = await collection
+    const docs = await collection
       .find(
         { user: followee, follower: { $in: [...followers] } },
         { ...singleBatch, session: tx.session, hint: membership },
       )
       .toArray()
-    return new Map(found.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
+    return new Map(docs.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
   }
 
   /** The followers of several users, by user and then by follower, up to `limit` of them. One covered command. */
@@ -111,7 +109,7 @@ export class Edges {
     tx?: Tx,
   ): Promise<readonly { readonly user: UserId; readonly follower: UserId }[]> {
     const { collection, membership } = this.followers
-    const found = await collection
+    const docs = await collection
       .find(
         { user: { $in: [...users] } },
         { ...singleBatch, ...tx, hint: membership, projection: { _id: 0, user: 1, follower: 1 } },
@@ -119,7 +117,7 @@ export class Edges {
       .sort({ user: 1, follower: 1 })
       .limit(limit)
       .toArray()
-    return found.map(({ user, follower }) => ({
+    return docs.map(({ user, follower }) => ({
       user: user as UserId,
       follower: follower as UserId,
     }))

@@ -155,7 +155,7 @@ export class Follows {
     limit: number,
   ): Promise<readonly { readonly user: UserId; readonly followee: UserId }[]> {
     const { collection, owner, other, membership } = this.parts.edges.following
-    const found = await collection
+    const docs = await collection
       .find(
         { [owner]: { $in: [...users] } },
         {
@@ -169,7 +169,7 @@ export class Follows {
       .sort({ [owner]: 1 })
       .limit(limit)
       .toArray()
-    return found.map((doc) => ({ user: doc[owner] as UserId, followee: doc[other] as UserId }))
+    return docs.map((doc) => ({ user: doc[owner] as UserId, followee: doc[other] as UserId }))
   }
 
   /**
@@ -184,7 +184,7 @@ export class Follows {
     upTo?: string,
   ): Promise<UserId[]> {
     const { collection, membership } = this.parts.edges.followers
-    const found = await collection
+    const docs = await collection
       .find(
         { user, follower: inRange({ after, upTo }) },
         { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
@@ -192,7 +192,7 @@ export class Follows {
       .sort({ follower: 1 })
       .limit(limit)
       .toArray()
-    return found.map(({ follower }) => follower as UserId)
+    return docs.map(({ follower }) => follower as UserId)
   }
 
   /**
@@ -201,7 +201,7 @@ export class Follows {
    */
   async followerAt(user: UserId, after: string, distance: number): Promise<UserId | undefined> {
     const { collection, membership } = this.parts.edges.followers
-    const [found] = await collection
+    const [edge] = await collection
       .find(
         { user, follower: { $gt: after } },
         { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
@@ -210,7 +210,7 @@ export class Follows {
       .skip(distance - 1)
       .limit(1)
       .toArray()
-    return found?.follower as UserId | undefined
+    return edge?.follower as UserId | undefined
   }
 
   /** The start and the groups of a follow, or undefined if there is none. One command. */
@@ -219,12 +219,12 @@ export class Follows {
     followee: UserId,
   ): Promise<{ since: Date; groups: readonly string[] } | undefined> {
     const { collection, owner, other, membership } = this.parts.edges.following
-    const found = await collection.findOne(
+    const edge = await collection.findOne(
       { [owner]: follower, [other]: followee } as Filter<StoredEdge>,
       { ...requestTimeout, projection: { groups: 1 }, hint: membership },
     )
-    return isObjectId(found?._id)
-      ? { since: timeOf(fromObjectId<EdgeId>(found._id)), groups: groupsIn(found) }
+    return isObjectId(edge?._id)
+      ? { since: timeOf(fromObjectId<EdgeId>(edge._id)), groups: groupsIn(edge) }
       : undefined
   }
 
@@ -234,14 +234,14 @@ export class Follows {
     others: readonly UserId[],
   ): Promise<Map<UserId, readonly string[]>> {
     const { collection, owner, other, membership } = this.parts.edges.following
-    const found = await collection
+    const docs = await collection
       .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
         ...singleBatch,
         projection: { _id: 0, [other]: 1, groups: 1 },
         hint: membership,
       })
       .toArray()
-    return new Map(found.map((doc) => [doc[other] as UserId, groupsIn(doc)]))
+    return new Map(docs.map((doc) => [doc[other] as UserId, groupsIn(doc)]))
   }
 
   /**
@@ -250,7 +250,7 @@ export class Follows {
    */
   async groupsOf(user: UserId, tx?: Tx): Promise<string[]> {
     const { collection, owner, other } = this.parts.edges.following
-    const found = await collection
+    const docs = await collection
       .aggregate<{ _id: string }>(
         [
           { $match: { [owner]: user, groups: { $gte: '' } } },
@@ -260,7 +260,7 @@ export class Follows {
         { ...singleBatch, ...tx, hint: { [owner]: 1, groups: 1, [other]: 1 } },
       )
       .toArray()
-    return found
+    return docs
       .map(({ _id }) => _id)
       .filter((name) => typeof name === 'string')
       .sort()
@@ -272,7 +272,7 @@ export class Follows {
     others: readonly UserId[],
     { group, tx }: AmongOptions = {},
   ): Promise<Set<UserId>> {
-    const found = await collection
+    const docs = await collection
       .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
         ...singleBatch,
         ...tx,
@@ -280,7 +280,7 @@ export class Follows {
         hint: (group !== undefined && index.groupMembership) || index.membership,
       })
       .toArray()
-    return new Set(found.map((doc) => doc[other] as UserId))
+    return new Set(docs.map((doc) => doc[other] as UserId))
   }
 }
 

@@ -17,7 +17,7 @@ export async function lastEvents(
 ): Promise<ReadonlyMap<string, EdgeId>> {
   const _id = { $gte: toObjectId(ids.reduce((one, other) => (one < other ? one : other))) }
   const clauses = clausesOf(pairs, { follower: 'user', followee: 'followee' })
-  const found = await follow_events
+  const events = await follow_events
     .find(
       { $or: clauses.map((clause) => ({ ...clause, _id })) },
       {
@@ -29,7 +29,7 @@ export async function lastEvents(
     )
     .toArray()
   const last = new Map<string, EdgeId>()
-  for (const { _id: event, user, followee } of found) {
+  for (const { _id: event, user, followee } of events) {
     const [key, id] = [pairKey({ follower: user, followee }), fromObjectId<EdgeId>(event)]
     const before = last.get(key)
     if (before === undefined || before < id) last.set(key, id)

@@ -37,7 +37,7 @@ export class Mutuals {
     const own = pages.get(viewer)?.items ?? []
     if (own.length === 0) return new Map()
     const { collection, owner, other, membership } = this.edges.following
-    const found = await collection
+    const commonByUser = await collection
       .aggregate<{ _id: UserId; followees: UserId[] }>(
         [
           {
@@ -52,7 +52,7 @@ export class Mutuals {
       )
       .toArray()
     return new Map(
-      found.map(({ _id, followees }) => {
+      commonByUser.map(({ _id, followees }) => {
         const common = new Set(followees)
         return [_id, own.filter(({ followee }) => common.has(followee))]
       }),

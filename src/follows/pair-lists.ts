@@ -53,10 +53,10 @@ export const inOrderOf = <P extends Pair>(
   first: keyof Pair,
   second: keyof Pair,
 ): P[] =>
-  pairs.toSorted((one, other) =>
-    one[first] === other[first]
-      ? compareStrings(one[second], other[second])
-      : compareStrings(one[first], other[first]),
+  pairs.toSorted((pair, other) =>
+    pair[first] === other[first]
+      ? compareStrings(pair[second], other[second])
+      : compareStrings(pair[first], other[first]),
   )
 
 const compareStrings = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)

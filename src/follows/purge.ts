@@ -68,10 +68,10 @@ export class GraphPurge {
     removal: Removal,
     range?: KeyRange,
   ): Promise<'unfinished' | undefined> {
-    const some = { index: this.edges.followers, lost: { following: -1 }, range }
+    const edgesToFollowers = { index: this.edges.followers, lost: { following: -1 }, range }
     const isDone = await removeAll(
       removal,
-      () => this.removeEdges(user, some, removal),
+      () => this.removeEdges(user, edgesToFollowers, removal),
       range && timeSlice(rangeSliceMs),
     )
     return isDone ? undefined : 'unfinished'
@@ -109,21 +109,21 @@ export class GraphPurge {
     { isDue }: Removal,
   ): Promise<number> {
     const { follow_events } = this.collections
-    const found = await follow_events
+    const events = await follow_events
       .find(end, { ...singleBatch, projection: { _id: 1, user: 1 } })
       .limit(eventBatchSize)
       .toArray()
-    if (found.length === 0) return 0
-    const users = [...new Set(found.map(({ user }) => user as UserId))]
+    if (events.length === 0) return 0
+    const users = [...new Set(events.map(({ user }) => user as UserId))]
     // Checked after the query: documents that exist before the handle is free are not the next owner's.
     if (!(await isDue())) return 0
     const batch = {
       ...end,
       user: { $in: users },
-      _id: { $in: found.map(({ _id }) => _id) },
+      _id: { $in: events.map(({ _id }) => _id) },
     }
     await follow_events.deleteMany(batch, { ...requestTimeout, hint: { _id: 1 } })
-    return found.length
+    return events.length
   }
 
   /** Removes each block with its mirror in one transaction, so that a late worker never removes those of the handle's next owner. */
@@ -133,20 +133,20 @@ export class GraphPurge {
       const { session } = tx
       if (!(await isDue(tx))) return 0
       const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
-      const found = await restrictions
+      const docs = await restrictions
         .find(own, { ...singleBatch, session })
         .limit(batchSize)
         .toArray()
-      if (found.length === 0) return 0
-      const blocked = found.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
+      if (docs.length === 0) return 0
+      const blocked = docs.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
       if (blocked.length > 0) {
         const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
         await restrictions.deleteMany(mirrors, { session })
       }
-      const ids = found.map(({ _id }) => _id)
+      const ids = docs.map(({ _id }) => _id)
       await restrictions.deleteMany({ owner, _id: { $in: ids } }, { session })
       await raiseVersions(this.collections, relationsOf([owner, ...blocked]), tx)
-      return found.length
+      return docs.length
     })
   }
 }

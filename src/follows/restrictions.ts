@@ -52,7 +52,7 @@ export class Restrictions {
     tx?: Tx,
   ): Promise<Map<UserId, Set<RestrictionKind>>> {
     const { restrictions } = this.parts.collections
-    const found = restrictions.find(
+    const cursor = restrictions.find(
       { owner, other: { $in: [...others] } },
       {
         ...singleBatch,
@@ -61,7 +61,7 @@ export class Restrictions {
         hint: { owner: 1, other: 1, kind: 1 },
       },
     )
-    return restrictionsIn(await found.toArray())
+    return restrictionsIn(await cursor.toArray())
   }
 
   /** The blocks of pairs, in either direction: by `one`, and then by `other`. One covered command, none without pairs. */
@@ -70,7 +70,7 @@ export class Restrictions {
     tx?: Tx,
   ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>>> {
     if (pairs.length === 0) return new Map()
-    const found = await this.parts.collections.restrictions
+    const docs = await this.parts.collections.restrictions
       .find(
         {
           owner: { $in: [...new Set(pairs.map(({ one }) => one))] },
@@ -85,7 +85,7 @@ export class Restrictions {
         },
       )
       .toArray()
-    const byOwner = groupBy(found, ({ owner }) => owner as UserId)
+    const byOwner = groupBy(docs, ({ owner }) => owner as UserId)
     return new Map([...byOwner].map(([owner, own]) => [owner, restrictionsIn(own)]))
   }
 

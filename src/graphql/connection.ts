@@ -48,7 +48,7 @@ export function windowWith<Place>(
   { first, after, last, before }: ConnectionArgs,
   parse: (argument: 'after' | 'before', text: string) => Place,
 ): Window<Place> {
-  const given = checkAll({
+  const checked = checkAll({
     first: () => checkSize('first', first),
     last: () => checkSize('last', last),
     // Relay sends both if the variable of one has a default value.
@@ -57,10 +57,10 @@ export function windowWith<Place>(
     before: () => (before == null ? undefined : parse('before', before)),
   })
   return {
-    limit: given.first ?? given.last ?? pageSizeDefault,
+    limit: checked.first ?? checked.last ?? pageSizeDefault,
     backward: last != null,
-    ...(given.after === undefined ? {} : { after: given.after }),
-    ...(given.before === undefined ? {} : { before: given.before }),
+    ...(checked.after === undefined ? {} : { after: checked.after }),
+    ...(checked.before === undefined ? {} : { before: checked.before }),
   }
 }
 

@@ -155,11 +155,11 @@ export function createLoaders(
     restricted: pagesOf((kind: 'MUTE' | 'BLOCK') => restrictions.list(kind)),
     mutuals: new DataLoader<UserId, readonly FollowEdge[]>(
       async (users) => {
-        const [hidden, found] = await Promise.all([
+        const [hidden, edges] = await Promise.all([
           hiddenAmong(users),
           viewer ? mutuals.load(viewer, users) : undefined,
         ])
-        return users.map((user) => (hidden.has(user) ? [] : (found?.get(user) ?? [])))
+        return users.map((user) => (hidden.has(user) ? [] : (edges?.get(user) ?? [])))
       },
       { maxBatchSize: batchMax },
     ),

@@ -8,16 +8,16 @@ import { presentUsers, presentViewer } from './present-users.ts'
 import type { Selection } from './selection.ts'
 
 /**
- * Reads users, posts and their engagement, in the order of `given`. Null for an object that does not exist, also if a post
+ * Reads users, posts and their engagement, in the order of `requested`. Null for an object that does not exist, also if a post
  * exists under another author, for an object that a block hides, for another viewer, and for no reference. Reads all
  * objects of a type together.
  */
 export async function readNodes(
   ctx: Context,
-  given: readonly (NodeRef | undefined)[],
+  requested: readonly (NodeRef | undefined)[],
   selection: Selection,
 ) {
-  const refs = given.filter((ref) => ref !== undefined)
+  const refs = requested.filter((ref) => ref !== undefined)
   const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
   const postRefs = refs.flatMap((ref) => (ref.type === 'Post' ? [ref.post] : []))
   const entries = refs.flatMap((ref) => (ref.type === 'Engagement' ? [ref] : []))
@@ -26,7 +26,7 @@ export async function readNodes(
     readPosts(ctx, postRefs, selection),
     readEngagements(ctx, entries, selection),
   ])
-  return given.map((ref) => {
+  return requested.map((ref) => {
     if (!ref) return null
     if (ref.type === 'User') return users.get(ref.handle) ?? null
     if (ref.type === 'Viewer') return ref.handle === ctx.viewer ? presentViewer(ref.handle) : null
@@ -38,27 +38,27 @@ export async function readNodes(
 /** The posts by their global ids. Those of a deleted account are absent before they are purged. */
 async function readPosts(ctx: Context, refs: readonly PostRef[], selection: Selection) {
   const { loaders } = ctx
-  const [found, hidden] = await Promise.all([
+  const [posts, hidden] = await Promise.all([
     Promise.all(refs.map((ref) => loaders.post.load(ref))),
     loaders.visibility.hiddenAmong(
       'POST',
       refs.map(({ author }) => author),
     ),
   ])
-  const existing = found.filter((post) => post !== null && !hidden.has(post.author)) as Post[]
+  const existing = posts.filter((post) => post !== null && !hidden.has(post.author)) as Post[]
   const presented = await presentPosts(ctx, existing, selection)
   return new Map([...presented].map(([ref, post]) => [postNodeId(ref), post]))
 }
 
 /** The entries by their global ids. */
 async function readEngagements(ctx: Context, refs: readonly EngagementRef[], selection: Selection) {
-  const found = await Promise.all(
+  const entries = await Promise.all(
     [...groupBy(refs, ({ kind }) => kind)].map(([kind, some]) => {
       const posts = new Map(some.map(({ post }) => [postNodeId(post), post]))
       const keys = some.map(({ key }) => key)
       return ctx.services.engagementReader.entries([kind], [...posts.values()], keys)
     }),
   )
-  const presented = await presentEngagements(ctx, found.flat(), selection)
+  const presented = await presentEngagements(ctx, entries.flat(), selection)
   return new Map([...presented.values()].map((node) => [node.id, node]))
 }

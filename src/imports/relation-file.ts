@@ -235,8 +235,8 @@ export class RelationFile {
    * @param nowMs as in {@link parseRelation}.
    */
   async *rows(nowMs: number): AsyncGenerator<RelationRow> {
-    const found = noFindings()
-    this.found = found
+    const findings = noFindings()
+    this.found = findings
     const relations = this.file.rows(({ line, text }) => {
       if (line === this.header?.line) return undefined
       const fields = this.columnsOf(text)
@@ -244,8 +244,8 @@ export class RelationFile {
     })
     for await (const { line, follower, followee, ...times } of relations) {
       const { events, contradiction } = resolveRelation({ follower, followee, ...times })
-      found.rows++
-      if (contradiction) found.contradictions[contradiction]++
+      findings.rows++
+      if (contradiction) findings.contradictions[contradiction]++
       yield { line, follower, followee, events }
     }
   }

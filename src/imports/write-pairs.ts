@@ -83,10 +83,10 @@ export async function classifyPairs(
   const restricted = await collections.restrictions.findOne({}, options)
   const blocks = await storedPairs(collections, tx, 'restrictions', restricted ? living : [])
   const byKey = new Map<string, ImportedPair>()
-  let [known, blocked] = [0, 0]
+  let [existing, blocked] = [0, 0]
   for (const pair of living) {
     const key = pairKey(pair)
-    if (byKey.has(key) || stored.some((keys) => keys?.has(key))) known++
+    if (byKey.has(key) || stored.some((keys) => keys?.has(key))) existing++
     else if (blocks.has(key)) blocked++
     else byKey.set(key, pair)
   }
@@ -96,7 +96,7 @@ export async function classifyPairs(
     pairs: fresh.length,
     edges: fresh.flatMap(edgeOf).length,
     events: fresh.reduce((count, { events }) => count + events.length, 0),
-    known,
+    known: existing,
     blocked,
     deleted: following.length - living.length,
     empty: pairs.length - following.length,

@@ -71,27 +71,27 @@ export class DueJobs {
   }
 
   /** Leases those jobs that no other worker has claimed since they were read. */
-  private async lease(found: readonly JobDoc[], leaseMs: number): Promise<Job[]> {
+  private async lease(due: readonly JobDoc[], leaseMs: number): Promise<Job[]> {
     const leased = randomUUID()
     const update = leaseFor(leaseMs, leased)
     const { modifiedCount } = await this.outbox.bulkWrite(
-      found.map(({ _id, about = null, fence }) => ({
+      due.map(({ _id, about = null, fence }) => ({
         updateOne: { filter: { about, _id, fence, ...isDue }, update },
       })),
       { ordered: false, ...requestTimeout },
     )
     if (modifiedCount === 0) return []
-    const ours = modifiedCount === found.length ? found : await this.findLeased(found, leased)
+    const ours = modifiedCount === due.length ? due : await this.findLeased(due, leased)
     return ours.map((doc) => toClaimed(doc, leaseMs))
   }
 
-  private async findLeased(found: readonly JobDoc[], leased: string): Promise<JobDoc[]> {
-    const about = { $in: [...new Set(found.map((doc) => doc.about ?? null))] }
-    const all = { about, _id: { $in: found.map(({ _id }) => _id) }, leased }
+  private async findLeased(due: readonly JobDoc[], leased: string): Promise<JobDoc[]> {
+    const about = { $in: [...new Set(due.map((doc) => doc.about ?? null))] }
+    const all = { about, _id: { $in: due.map(({ _id }) => _id) }, leased }
     const options = { ...requestTimeout, projection: { _id: 1 } }
     const docs = await this.outbox.find(all, options).toArray()
     const ids = new Set(docs.map(({ _id }) => _id.toHexString()))
-    return found.filter(({ _id }) => ids.has(_id.toHexString()))
+    return due.filter(({ _id }) => ids.has(_id.toHexString()))
   }
 }
 

@@ -78,11 +78,11 @@ export class InlineRunner {
   }
 
   private async beginByKind(tx: Tx, jobs: readonly Job[]): Promise<void> {
-    for (const [kind, some] of groupBy(jobs, (job) => job.kind)) {
+    for (const [kind, ofKind] of groupBy(jobs, (job) => job.kind)) {
       const begin = Object.hasOwn(this.tasks, kind) ? this.tasks[kind]?.begin : undefined
-      const begun = (await begin?.(tx, some)) ?? []
+      const begun = (await begin?.(tx, ofKind)) ?? []
       for (const [at, one] of begun.entries()) {
-        const job = some[at]
+        const job = ofKind[at]
         if (job && one) this.begun.set(job, one)
       }
     }

@@ -41,7 +41,7 @@ export async function listJobs(
   limit: number,
 ): Promise<JobList> {
   const $match = { ...(parked ? { state: 'PARKED' } : {}), ...(kind === undefined ? {} : { kind }) }
-  const found = outbox.aggregate<JobDoc & { readonly now: JobState }>([
+  const docs = outbox.aggregate<JobDoc & { readonly now: JobState }>([
     { $match },
     { $sort: { runAt: 1, _id: 1 } },
     { $limit: limit },
@@ -51,7 +51,7 @@ export async function listJobs(
     { $match },
     { $group: { _id: stateNow, count: { $sum: 1 } } },
   ])
-  const jobs = (await found.toArray()).map((doc) => toListed(doc, doc.now))
+  const jobs = (await docs.toArray()).map((doc) => toListed(doc, doc.now))
   const counts = { WAITING: 0, RUNNING: 0, PARKED: 0 }
   for (const { _id, count } of await groups.toArray()) counts[_id] = count
   return { jobs, counts }

@@ -117,13 +117,13 @@ export class Outbox {
     const traceparent = currentTraceparent()
     let slots = 0
     let lastTry: Tx | undefined
-    const prepare: JobWriter['prepare'] = (tx, given) => {
+    const prepare: JobWriter['prepare'] = (tx, newJob) => {
       // Each try of a transaction has a Tx of its own. The jobs of an earlier try do not exist.
       if (tx !== lastTry) own.length = 0
       lastTry = tx
       if (own.length === slots && this.inline?.reserve()) slots++
       const leaseMs = own.length < slots ? this.inline?.leaseMs : undefined
-      const job = this.newJob(given, { leaseMs, traceparent })
+      const job = this.newJob(newJob, { leaseMs, traceparent })
       if (leaseMs !== undefined) own.push(job)
       return job
     }
@@ -136,7 +136,7 @@ export class Outbox {
     }
   }
 
-  private newJob({ kind, payload, queue = 'QUICK', known }: NewJob, made: Made): Job {
+  private newJob({ kind, payload, queue = 'QUICK', known: facts }: NewJob, made: Made): Job {
     const { leaseMs = 0, traceparent } = made
     const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
@@ -150,7 +150,7 @@ export class Outbox {
       ...begun,
       leaseMs,
       traceparent,
-      known,
+      known: facts,
     }
   }
 }

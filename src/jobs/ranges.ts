@@ -222,10 +222,10 @@ export async function cutRanges(
  * keys it is 0. One command, then one for each doubling, and for each 500,000.
  */
 export async function estimateKeys(step: number, keyAt: KeyAt): Promise<number> {
-  let [key, found]: [string | undefined, number] = ['', 0]
-  for (let distance = step; ; distance = Math.min(found, skipMax)) {
+  let [key, estimate]: [string | undefined, number] = ['', 0]
+  for (let distance = step; ; distance = Math.min(estimate, skipMax)) {
     key = await keyAt(key, distance)
-    if (key === undefined) return found
-    found += distance
+    if (key === undefined) return estimate
+    estimate += distance
   }
 }

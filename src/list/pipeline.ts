@@ -66,14 +66,14 @@ export async function readRange<O extends Owner, Candidate, Item, Known>(
   const past = new Map<string, TimeId>()
   let open = range.limit > 0 ? owners : []
   for (let limit = range.limit; open.length > 0; limit = Math.min(2 * limit, roundMax)) {
-    const found = await list.read(open, ...next(open, { ...range, limit }, past))
-    const candidates = [...found.values()].flat()
-    const known = candidates.length > 0 ? await list.loadFacts(candidates, visibility) : undefined
+    const candidatesOf = await list.read(open, ...next(open, { ...range, limit }, past))
+    const candidates = [...candidatesOf.values()].flat()
+    const facts = candidates.length > 0 ? await list.loadFacts(candidates, visibility) : undefined
     open = open.filter((owner) => {
-      const proposed = found.get(nameOf(owner)) ?? []
+      const proposed = candidatesOf.get(nameOf(owner)) ?? []
       const own = items.get(nameOf(owner)) as Item[]
       for (const candidate of proposed) {
-        const item = list.present(candidate, known as Known)
+        const item = list.present(candidate, facts as Known)
         if (item !== undefined) own.push(item)
       }
       const last = proposed.at(-1)
@@ -111,7 +111,7 @@ export async function readPages<O extends Owner, Candidate, Item, Known>(
   window: Window,
   visibility?: Visibility,
 ): Promise<Map<string, Page<Item>>> {
-  const [hidden, found] = await Promise.all([
+  const [hidden, itemsOf] = await Promise.all([
     visibility?.hiddenAmong('PERSON', owners.map(userOf)),
     readRange(list, owners, rangeOf(window), visibility),
   ])
@@ -119,7 +119,7 @@ export async function readPages<O extends Owner, Candidate, Item, Known>(
   const pageOf = (owner: O): Page<Item> => {
     if (hidden?.has(userOf(owner))) return emptyPage
     const any = async (range: Range) => (await probe(range)).get(nameOf(owner))?.length !== 0
-    return pageFrom(window, found.get(nameOf(owner)) ?? [], any)
+    return pageFrom(window, itemsOf.get(nameOf(owner)) ?? [], any)
   }
   return new Map(owners.map((owner) => [nameOf(owner), pageOf(owner)]))
 }
@@ -150,11 +150,11 @@ export const rangeOf = (window: Window): Range => ({
  */
 export function pageFrom<Item>(
   window: Window,
-  found: readonly Item[],
+  inRange: readonly Item[],
   any: (range: Range) => Promise<boolean>,
 ): Page<Item> {
-  const items = found.slice(0, window.limit)
-  const more = found.length > window.limit
+  const items = inRange.slice(0, window.limit)
+  const more = inRange.length > window.limit
   const { after, before } = window
   const newer = keepFirst(
     () =>

@@ -93,10 +93,10 @@ async function insertPosts(
     const [doc, stats] = [docs[at], counted.get(author)]
     if (!doc || !stats) return []
     const post = fromObjectId<PostId>(doc._id)
-    const known: KnownPost = { text: doc.text, followers: stats.followers }
+    const facts: KnownPost = { text: doc.text, followers: stats.followers }
     return outbox
       .reactionsTo('post.created', { author, post }, queueFor(stats))
-      .map((job) => jobs.prepare(tx, { ...job, known }))
+      .map((job) => jobs.prepare(tx, { ...job, known: facts }))
   })
   await outbox.insert(tx, prepared)
   return docs.map((doc) => doc && toPost(doc))

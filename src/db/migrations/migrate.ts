@@ -44,13 +44,13 @@ export async function migrate(
   { signal, log }: MigrateOptions,
   all = migrations,
 ): Promise<number | undefined> {
-  const found = await readSchema(db)
-  if (!found) return undefined
-  checkSupported(found, db.databaseName, newestOf(all))
-  if (found.version === newestOf(all)) return found.version
+  const stored = await readSchema(db)
+  if (!stored) return undefined
+  checkSupported(stored, db.databaseName, newestOf(all))
+  if (stored.version === newestOf(all)) return stored.version
   await withMigrationLease(db, { signal, log }, async (held) => {
     // The process that had the lease before may have migrated the database.
-    const schema = (await readSchema(db)) ?? found
+    const schema = (await readSchema(db)) ?? stored
     for (const [at, migration] of all.entries()) {
       const version = oldestVersion + at
       if (version < schema.version) continue
@@ -59,7 +59,7 @@ export async function migrate(
       await runMigration(db, { ...schema, version }, migration, { signal: held, log, isLast })
     }
   })
-  return found.version
+  return stored.version
 }
 
 async function runMigration(

@@ -101,9 +101,9 @@ export async function applySharding(
 }
 
 async function sampleHandles(db: Db): Promise<string[]> {
-  const found = await db
+  const users = await db
     .collection<{ _id: string }>('users')
     .aggregate<{ _id: string }>([{ $sample: { size: sampleSize } }, { $project: { _id: 1 } }])
     .toArray()
-  return found.map(({ _id }) => _id)
+  return users.map(({ _id }) => _id)
 }

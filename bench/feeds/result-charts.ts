@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { drawChart, linearScale, logScale, nameScale } from '../../packages/drive/charts.ts'
 import { summarize } from '../statistics.ts'
+import { drawChart, linearScale, logScale, nameScale } from './charts.ts'
 import type { Rates } from './deliveries.ts'
 import { comparedStrategies, type GrowthRow } from './growth.ts'
 import type { PageResults } from './pages.ts'

@@ -1,5 +1,3 @@
-import { access, constants, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { log } from '../../src/cli/database.ts'
 import { interruption } from '../../src/cli/failure.ts'
@@ -23,15 +21,13 @@ import {
   spacings,
 } from './plan.ts'
 import { formatDrive } from './print.ts'
-import { renderReport } from './report.ts'
-import { type DriveResult, exitCodeOf } from './result.ts'
+import { exitCodeOf } from './result.ts'
 
 interface DriveOptions extends Omit<DriveSettings, 'rate'> {
   readonly rate?: readonly number[]
   readonly yesWrite?: true
   readonly clean?: true
-  readonly json?: string
-  readonly report?: string
+  readonly json?: true
 }
 
 /** `feedline drive`: puts a load on a running deployment, and verifies what it returns. */
@@ -74,8 +70,7 @@ const driveCommand = (): Command =>
       '--clean',
       'delete the accounts of the prefix: after the run, or without --rate at once',
     )
-    .option('--json <file>', 'write the result as one JSON object; "-" is stdout')
-    .option('--report <file>', 'write the result as an HTML page with plots')
+    .option('--json', 'print the result as one JSON object')
     .addHelpText('after', help)
     .action(run)
 
@@ -99,13 +94,12 @@ deployment.
 
 Examples:
   $ feedline drive --url http://localhost:4000 --rate 50
-  $ feedline drive --url http://a:4000 http://b:4000 --rate 50..500/6 --until-p99 100 --report r.html
+  $ feedline drive --url http://a:4000 http://b:4000 --rate 50..500/6 --until-p99 100
   $ feedline drive --url http://localhost:4000 --clean`
 
 async function run(options: DriveOptions, command: Command): Promise<void> {
-  const { rate, url, prefix, users, yesWrite, clean, json, report } = options
+  const { rate, url, prefix, users, yesWrite, clean, json } = options
   checkCombination(options)
-  for (const file of [json, report]) await checkWritable(file)
   // No other command but serve needs the schema, which takes long to load.
   const { openClient, runClean, runDrive } = await import('./drive.ts')
   using interrupt = interruption()
@@ -122,7 +116,7 @@ async function run(options: DriveOptions, command: Command): Promise<void> {
     if (rate) {
       const result = await runDrive(client, { ...options, rate }, parts)
       displays[Symbol.dispose]()
-      await writeResult(result, options)
+      console.log(json ? JSON.stringify(result) : formatDrive(result))
       process.exitCode = exitCodeOf(result)
     }
   } finally {
@@ -139,21 +133,15 @@ async function run(options: DriveOptions, command: Command): Promise<void> {
 
 /** @throws {DomainError} BAD_USER_INPUT for options that do not go together. */
 function checkCombination(options: DriveOptions): void {
-  const { rate, untilP99, clean, step, warmup, json, report } = options
+  const { rate, untilP99, clean, step, warmup, json } = options
   if (!rate && !clean) throw badInput('--rate', 'must be set, unless --clean is')
-  if (!rate && (json ?? report) !== undefined) throw badInput('--rate', 'must be set for a result')
+  if (!rate && json) throw badInput('--rate', 'must be set for a result')
   if (untilP99 !== undefined && rate?.some((each) => each < (rate[0] ?? 0))) {
     throw badInput('--until-p99', 'ends a ramp whose rates rise, and those of --rate fall')
   }
   if (rate && plannedArrivals(planSteps(rate, step, warmup)) > arrivalsMax) {
     throw badInput('--step', `the run would have more than ${arrivalsMax} arrivals`)
   }
-}
-
-/** Fails before the load, not after it. */
-async function checkWritable(file: string | undefined): Promise<void> {
-  if (file === undefined || file === '-') return
-  await access(dirname(file), constants.W_OK)
 }
 
 /** How long a token lives beyond the planned time of the load, in seconds: the other parts take hours at most. */
@@ -167,16 +155,6 @@ function createAuthorizer({ rate = [], step }: DriveOptions): DriveParts['author
     auth.secret === undefined
       ? `Dev ${handle}`
       : `Bearer ${await signToken(auth, handle, expiresAt)}`
-}
-
-async function writeResult(result: DriveResult, { json, report }: DriveOptions): Promise<void> {
-  const text = JSON.stringify(result)
-  console.log(json === '-' ? text : formatDrive(result))
-  if (json !== undefined && json !== '-') await writeFile(json, `${text}\n`)
-  if (report !== undefined) {
-    await writeFile(report, renderReport(result))
-    log(`The report is in ${report}.`)
-  }
 }
 
 function readUrl(text: string, before: readonly URL[] = []): readonly URL[] {

@@ -73,7 +73,6 @@ class Load {
     await this.endStep()
     await this.answers(parts.signal.aborted ? interruptedMsMax : requestMsMax)
     if (this.failure) throw this.failure.error
-    recorder.closeSlot()
     const rateWithin = parts.untilP99Ms === undefined ? undefined : this.rateWithin
     return { recorder, rateWithin, isInterrupted: parts.signal.aborted }
   }
@@ -111,12 +110,12 @@ class Load {
   }
 
   private dispatch({ index, operation, user, dueMs }: Arrival, step: StepRecord): void {
-    const { recorder, parts } = this
+    const { parts } = this
     const { world, plan, outstandingMax } = parts
-    recorder.arrive(step)
+    step.arrivals++
     if (index % 32 === 0) parts.onProgress(index)
     if (this.open.size >= outstandingMax) {
-      recorder.drop(step)
+      step.dropped++
       return
     }
     let isSent = false

@@ -89,31 +89,9 @@ interface Sent {
   readonly dueMs: number
 }
 
-/** The most slots of a run. */
-const slotsMax = 600
-
-/** What happened in a short time of the run. */
-export interface TimeSlot {
-  /** The begin, in seconds from the end of the warm-up. */
-  readonly atSeconds: number
-  /** Arrivals, answers to them, failed requests and dropped arrivals of this time. */
-  offered: number
-  ok: number
-  failed: number
-  dropped: number
-  /** Median and p99 of the answers of this time. Absent without answers. */
-  latency?: { readonly p50Ms: number; readonly p99Ms: number }
-}
-
 /** Records every request of a run, in bounded memory. */
 export class Recorder {
   readonly steps: readonly StepRecord[]
-  /** What happened over time, in slots of a second or more: at most 600, and some for late answers. */
-  readonly slots: TimeSlot[] = []
-  readonly slotSeconds: number
-  /** The latencies of the newest slot. */
-  private readonly latencies = new Latencies()
-  private measuredFromMs: number | undefined
 
   /** @param boundMs the bound that 99 of 100 requests should keep, if there is one. */
   constructor(
@@ -126,18 +104,6 @@ export class Recorder {
       beginMs += 1000 * step.seconds
       return record
     })
-    this.slotSeconds = Math.max(1, Math.ceil(beginMs / 1000 / slotsMax))
-  }
-
-  arrive(step: StepRecord): void {
-    step.arrivals++
-    this.countInSlot(step, 'offered')
-  }
-
-  /** Counts an arrival that found too many open requests. */
-  drop(step: StepRecord): void {
-    step.dropped++
-    this.countInSlot(step, 'dropped')
   }
 
   begin(step: StepRecord, name: RequestName, dueMs: number): Sent {
@@ -155,12 +121,7 @@ export class Recorder {
       tally.ok++
       if (answer.code === 'NOT_MODIFIED') tally.unchanged++
       tally.latencies.record(ms)
-      if (name !== followUpName) this.countInSlot(step, 'ok')
-      if (!step.step.isWarmUp) this.latencies.record(ms)
-    } else {
-      tally.addError(answer.code)
-      this.countInSlot(step, 'failed')
-    }
+    } else tally.addError(answer.code)
     if (this.boundMs !== undefined && (!isOk || ms > this.boundMs)) step.overBound++
   }
 
@@ -178,32 +139,5 @@ export class Recorder {
       }
     }
     return totals
-  }
-
-  /** Counts in the slot of now. The warm-up has none. */
-  private countInSlot({ step }: StepRecord, what: 'offered' | 'ok' | 'failed' | 'dropped'): void {
-    if (step.isWarmUp) return
-    const nowMs = performance.now()
-    this.measuredFromMs ??= nowMs
-    const place = Math.floor((nowMs - this.measuredFromMs) / 1000 / this.slotSeconds)
-    while (this.slots.length <= place) {
-      this.closeSlot()
-      const atSeconds = this.slots.length * this.slotSeconds
-      this.slots.push({ atSeconds, offered: 0, ok: 0, failed: 0, dropped: 0 })
-    }
-    const slot = this.slots[place] as TimeSlot
-    slot[what]++
-  }
-
-  /** Ends the newest slot. */
-  closeSlot(): void {
-    const slot = this.slots.at(-1)
-    if (slot && this.latencies.count > 0) {
-      slot.latency = {
-        p50Ms: this.latencies.percentile(50),
-        p99Ms: this.latencies.percentile(99),
-      }
-    }
-    this.latencies.reset()
   }
 }

@@ -3,7 +3,7 @@ import type { Percentiles } from './latencies.ts'
 import type { LoadOutcome } from './load.ts'
 import { followUpName } from './operations.ts'
 import { type DriveSettings, operationNames } from './plan.ts'
-import { type RequestName, type StepRecord, Tally, type TimeSlot } from './recorder.ts'
+import { type RequestName, type StepRecord, Tally } from './recorder.ts'
 import type { VerificationResult } from './verification.ts'
 
 /** The requests of one name. */
@@ -45,8 +45,6 @@ export interface LoadResult {
   readonly generator: GeneratorHealth
   /** Why a step measured the generator instead of the deployment, with its rate. Empty if the run is valid. */
   readonly limits: readonly string[]
-  readonly slotSeconds: number
-  readonly slots: readonly TimeSlot[]
 }
 
 /** The result of a run. */
@@ -108,8 +106,6 @@ export function summarizeLoad(outcome: LoadOutcome): LoadResult {
       const reasons = findLimits(generator).join(', ')
       return reasons === '' ? [] : [`at ${Number(perSecond.toFixed(1))}/s ${reasons}`]
     }),
-    slotSeconds: recorder.slotSeconds,
-    slots: recorder.slots,
   }
 }
 

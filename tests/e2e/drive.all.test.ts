@@ -1,14 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import type { DriveResult } from '../../packages/drive/result.ts'
 import { runCommand } from '../support/command-line.ts'
-import { useFolder } from '../support/folder.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { type FeedlineProcess, feedline } from '../support/process.ts'
 
 const database = useDatabase()
-const { folder } = useFolder('feedline-drive-')
 const users = 8
 const secret = 'a secret of tests with 32 characters or more'
 
@@ -30,7 +26,7 @@ const drive = (urls: readonly string[], more: readonly string[], env = {}): Feed
   feedline(['drive', '--url', ...urls, ...more], env)
 
 const size = ['--users', String(users), '--follows', '3', '--posts', '2', '--sample', '8']
-const load = [...size, '--step', '2', '--warmup', '0', '--json', '-']
+const load = [...size, '--step', '2', '--warmup', '0', '--json']
 
 /** The result of a run that has ended, and its exit code. */
 async function resultOf(run: FeedlineProcess) {
@@ -49,9 +45,8 @@ beforeAll(async () => {
 })
 
 describe('feedline drive', () => {
-  test('drive measures and verifies a deployment, writes a report, and deletes its accounts', async () => {
-    const report = join(folder, 'report.html')
-    const more = ['--rate', '30', '--report', report, '--prefix', 'cleaned', '--clean']
+  test('drive measures and verifies a deployment, and deletes its accounts', async () => {
+    const more = ['--rate', '30', '--prefix', 'cleaned', '--clean']
     const run = drive([first.url], [...load, ...more])
     const { code, result } = await resultOf(run)
     expect(result.verification).toMatchObject({
@@ -64,16 +59,12 @@ describe('feedline drive', () => {
       expect(posts).toBeGreaterThan(0)
     }
     expect(code).toBe(codeOf(result))
-    const { steps, operations, acknowledged, total, slots } = result
+    const { steps, operations, acknowledged, total } = result
     expect(steps[0]?.arrivals).toBeGreaterThan(30)
     const failed = Object.values(total.errors).reduce((sum, count) => sum + count, 0)
     expect([total.ok > 20, total.ok + failed]).toEqual([true, total.sent])
     expect(operations.home?.latency?.p99Ms).toBeGreaterThan(0)
     expect(acknowledged.posts).toBeGreaterThanOrEqual(2 * users)
-    expect(slots.reduce((sum, { offered }) => sum + offered, 0)).toBe(steps[0]?.arrivals)
-    const answered = total.ok - (operations.newPosts?.ok ?? 0)
-    expect(slots.reduce((sum, { ok }) => sum + ok, 0)).toBe(answered)
-    expect(await readFile(report, 'utf8')).toContain('Every feed was right')
     expect(run.err()).toContain(`Deleted ${users} accounts`)
     const left = { _id: /^cleaned-/, deletedAt: { $exists: false } }
     expect(await database.collections.users.countDocuments(left)).toBe(0)
@@ -172,7 +163,7 @@ describe('feedline drive', () => {
     [['--rate', '5', '--users', '1'], '--users'],
     [['--rate', '50..10/2', '--until-p99', '9'], '--until-p99'],
     [['--rate', '5', '--url', 'http://:secret@localhost'], '--url'],
-    [['--rate', '5', '--json', '/no-such-folder/a.json'], '/no-such-folder'],
+    [['--clean', '--json'], '--rate'],
     [[], '--rate'],
   ])('drive %j is refused with the name of the argument', async (given, named) => {
     const { code, stderr } = await runCommand(['drive', '--url', first.url, ...given])

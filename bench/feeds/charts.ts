@@ -97,8 +97,7 @@ export function drawChart({ title, axes, scales, series, isLine }: Chart): strin
   ].join('\n')
 }
 
-/** A text as content or attribute of XML and HTML. */
-export const escapeXml = (words: string): string =>
+const escapeXml = (words: string): string =>
   words
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { readConfig } from '../environment.ts'
 import { extensionCommands } from '../extensions.ts'
 import { root } from '../lib/root.ts'
+import { createLog } from '../log.ts'
 import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
 import { historyCommand } from './history.ts'
@@ -11,7 +13,7 @@ import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
 import { migrateCommand } from './migrate.ts'
 import { reconcileCommand } from './reconcile.ts'
-import { serveCommand } from './serve.ts'
+import { runUntilSignal } from './run-until-signal.ts'
 import { shardCommand } from './shard.ts'
 import { timelinesCommand } from './timelines.ts'
 import { tokenCommand } from './token.ts'
@@ -57,3 +59,15 @@ Without MONGODB_URI, Feedline uses an embedded mongod. The server and all comman
   for (const command of extensionCommands()) program.addCommand(command)
   return program
 }
+
+/** `feedline serve`: runs the server with its worker until a signal. */
+const serveCommand = (): Command =>
+  new Command('serve')
+    .description('Start the GraphQL server on MONGODB_URI or on an embedded mongod.')
+    .action(async () => {
+      const config = readConfig()
+      const log = createLog(config.logLevel, process.stdout.isTTY ? 'terminal' : 'json')
+      // The GraphQL server takes longer to load than all else, and no other command needs it.
+      const { startApp } = await import('../app.ts')
+      runUntilSignal(await startApp(config, log), config.operations, log)
+    })

@@ -1,7 +1,11 @@
-import { MongoClient, type MongoClientOptions } from 'mongodb'
+import {
+  MongoClient,
+  type MongoClientOptions,
+  type ServerHeartbeatSucceededEvent,
+  type Timestamp,
+} from 'mongodb'
 import { causalConnection } from './causal-connection.ts'
 import { countConnections } from './connection-metrics.ts'
-import { readPastElections } from './elections.ts'
 import { EndingConnection } from './ending-connection.ts'
 import { commandMs } from './request-time.ts'
 
@@ -93,4 +97,26 @@ export async function connect(
     await client.close()
     throw error
   }
+}
+
+/**
+ * Makes every majority read see the writes that earlier primaries acknowledged.
+ * A new primary knows the majority's state only after a majority has its own first write. Until then, its majority
+ * reads may lack writes that the previous primary acknowledged.
+ * So after each election, all reads wait for the last write that the new primary had when the client first saw it.
+ * After a majority has this write, waiting costs nothing.
+ * It sets the read concern that all operations of `client` share. Call it before the client connects.
+ */
+function readPastElections(client: MongoClient): void {
+  const shared = client.readConcern as { afterClusterTime?: Timestamp } | undefined
+  let election = ''
+  // The driver emits this event before it sends a command to a new primary.
+  client.on('serverHeartbeatSucceeded', ({ reply }: ServerHeartbeatSucceededEvent) => {
+    if (!shared || !(reply.isWritablePrimary ?? reply.ismaster)) return
+    const id = reply.electionId?.toHexString() ?? ''
+    // A primary of an earlier term may continue for some seconds.
+    if (id <= election) return
+    election = id
+    shared.afterClusterTime = reply.lastWrite.opTime.ts
+  })
 }

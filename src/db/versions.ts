@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { BulkWriteResult } from 'mongodb'
 import { chunks } from '../lib/batch.ts'
-import { stripeOf } from '../lib/stripe.ts'
 import { requestTimeout, singleBatch } from './client.ts'
 import type { Collections } from './collections.ts'
 import { type Deployment, isOn, loadDeployment, type Mechanism } from './deployment.ts'
@@ -198,4 +197,11 @@ export class Versions {
       .catch(() => ({}) as Partial<BulkWriteResult>)
     return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))
   }
+}
+
+/** A number below `count` that depends on the text alone. Documents that all requests read are split by it. */
+function stripeOf(text: string, count: number): number {
+  let hash = 0
+  for (let at = 0; at < text.length; at++) hash = (hash * 31 + text.charCodeAt(at)) >>> 0
+  return hash % count
 }

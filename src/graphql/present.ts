@@ -10,11 +10,11 @@ import type { Projection, TimelineItem } from '../feed/timeline/page.ts'
 import { type PostRef, timeOf } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import { timeCursors } from '../list/cursor.ts'
+import { type Facet, nameFacets } from '../posts/facets.ts'
 import type { Post as CorePost } from '../posts/post.ts'
 import { connectionFrom, connectionWith } from './connection.ts'
 import type { Context } from './context.ts'
 import { engagementNodeId, postNodeId } from './node-id.ts'
-import { presentFacets } from './present-facets.ts'
 import { presentUsers } from './present-users.ts'
 import type { Selection } from './selection.ts'
 import type { Post } from './types/post.ts'
@@ -220,4 +220,43 @@ export async function presentTimelinePage(
   const nodes = await presentPosts(ctx, posts, selection.of('edges', 'node'))
   const edgeOf = ({ post }: TimelineItem) => ({ node: nodes.get(post) ?? null })
   return connectionWith(page, edgeOf, ({ at }) => at, timeCursors)
+}
+
+/** A post or an entry, with its text if it has one that is known. */
+interface Texted {
+  readonly id: string
+  readonly text?: string | undefined
+  readonly facets?: readonly Facet[] | undefined
+}
+
+/**
+ * The facets of texts as plain objects, in the order of the texts. Undefined without a text. Loads the mentioned users of
+ * all texts together, if they are selected: as {@link presentUsers}, and one command for the blocks that hide them.
+ * @param selection on the objects with the texts.
+ * @returns undefined if facets are not selected.
+ */
+async function presentFacets(
+  ctx: Context,
+  texts: readonly Texted[],
+  selection: Selection,
+): Promise<readonly (TextFacet[] | undefined)[] | undefined> {
+  if (!selection.has('facets')) return undefined
+  const all = texts.map(({ text, facets }) =>
+    text === undefined ? undefined : nameFacets(text, facets),
+  )
+  const facetSelection = selection.of('facets')
+  const handles = facetSelection.has('user')
+    ? all.flatMap((facets = []) => facets.flatMap(({ handle }) => handle ?? []))
+    : []
+  const [hidden, users] = await Promise.all([
+    ctx.loaders.hiddenAmong(handles),
+    presentUsers(ctx, handles, facetSelection.of('user')),
+  ])
+  return all.map((facets) =>
+    facets?.map((facet) => {
+      const { handle } = facet
+      const isShown = handle !== null && !hidden.has(handle)
+      return { ...facet, user: isShown ? (users.get(handle) ?? null) : null }
+    }),
+  )
 }

@@ -5,7 +5,7 @@ import { parseAst } from 'vitest/node'
 /** Folders that still have vague names. */
 const notYet = /^src\/(feed|integrity|timelines)\//
 const vague = new Set(['one', 'found', 'some', 'given', 'known', 'there'])
-/** A variable with a vague name may live so many lines. */
+/** The most lines of a variable with a vague name. */
 const linesMax = 3
 const scopes = /Function|^(BlockStatement|StaticBlock|Program|For\w*Statement)$/
 

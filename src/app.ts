@@ -68,7 +68,12 @@ async function serve(
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
   const { http, requests } = await createServer({
-    ...{ config, services, log, readiness, nudge, trusted },
+    config,
+    services,
+    log,
+    readiness,
+    nudge,
+    trusted,
   })
   const url = await listenOn(http, config.http)
   const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {

@@ -87,14 +87,22 @@ function planStrategy(
     strategy,
     writesPerSecond: all.writes,
     oplogBytesPerSecond: all.oplogBytes,
-    ...{ mongodCores, servers, workers, shardsByProcessor, shardsByDisk, shards },
+    mongodCores,
+    servers,
+    workers,
+    shardsByProcessor,
+    shardsByDisk,
+    shards,
     cores: shards * coresPerShard + servers + workers,
     firstLimit: uses.reduce((first, one) => (one.loadShare < first.loadShare ? one : first)),
   }
 }
 
 const useOf = (resource: string, needed: number, limit: number, unit: string): ResourceUse => ({
-  ...{ resource, needed, limit, unit },
+  resource,
+  needed,
+  limit,
+  unit,
   loadShare: needed === 0 ? Number.POSITIVE_INFINITY : limit / needed,
 })
 

@@ -105,10 +105,13 @@ async function run(options: DriveOptions, command: Command): Promise<void> {
   using interrupt = interruption()
   using displays = new PartDisplays('done')
   const parts: DriveParts = {
-    ...{ urls: url, prefix, mayWriteToProduction: yesWrite === true },
+    urls: url,
+    prefix,
+    mayWriteToProduction: yesWrite === true,
     authorize: createAuthorizer(options),
     version: command.parent?.version() ?? '',
-    ...{ log, signal: interrupt.signal },
+    log,
+    signal: interrupt.signal,
     onProgress: (part, done, total) => displays.update({ part, done, total }),
   }
   using client = await openClient(parts)

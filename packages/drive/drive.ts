@@ -103,7 +103,11 @@ export async function runDrive(
   const total = plannedArrivals(steps)
   const outcome = await runLoad({
     plan: { steps, spacing, mix, users: world.people.count, seed },
-    ...{ world, ask: client.ask, outstandingMax, untilP99Ms: untilP99, signal },
+    world,
+    ask: client.ask,
+    outstandingMax,
+    untilP99Ms: untilP99,
+    signal,
     onProgress: (arrivals) => onProgress('requests', arrivals, Math.max(total, arrivals)),
   })
   return {

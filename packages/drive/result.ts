@@ -115,7 +115,14 @@ function summarizeStep(record: StepRecord): StepResult {
   const latency = latencies.summarize()
   const followUps = record.tallies.get(followUpName)?.ok ?? 0
   return {
-    ...{ perSecond: step.perSecond, seconds, arrivals, dropped, skipped, sent, ok, failed },
+    perSecond: step.perSecond,
+    seconds,
+    arrivals,
+    dropped,
+    skipped,
+    sent,
+    ok,
+    failed,
     achievedPerSecond: seconds === 0 ? 0 : (ok - followUps) / seconds,
     ...(latency && { latency }),
     generator: {

@@ -75,10 +75,19 @@ export const emptyResult = (
 ): VerificationResult => ({
   readers,
   strategies: strategies.map((name) => ({
-    ...{ name, timelines: 0, pages: 0, pagesByFanoutOnRead: 0, posts: 0 },
+    name,
+    timelines: 0,
+    pages: 0,
+    pagesByFanoutOnRead: 0,
+    posts: 0,
   })),
-  ...{ pollers: 0, writers: 0, acknowledged: { posts: 0, follows: 0, likes: 0 } },
-  ...{ differences: 0, sample: [], unverified: 0, unverifiedSample: [] },
+  pollers: 0,
+  writers: 0,
+  acknowledged: { posts: 0, follows: 0, likes: 0 },
+  differences: 0,
+  sample: [],
+  unverified: 0,
+  unverifiedSample: [],
 })
 
 /**

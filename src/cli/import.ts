@@ -117,7 +117,10 @@ async function loadRelations(file: string, options: RelationsOptions): Promise<v
     counted: 'pairs',
     text: (result, ms) => relationsText(result, dryRun, ms),
     summary: ({ written, total, rows, contradictions }) => ({
-      ...{ dryRun, ...grouped(written), rows, contradictions },
+      dryRun,
+      ...grouped(written),
+      rows,
+      contradictions,
       total: grouped(total),
     }),
   })

@@ -63,7 +63,11 @@ async function run({ users, rate, json, ...how }: ReconcileCommandOptions): Prom
   using displays = new PartDisplays('checked')
   const readers = who === 'all' ? how.readers : who
   const reconciled = await reconcile(services, {
-    ...{ users: who, readers, dryRun, perSecond: rate, signal: stopped.signal },
+    users: who,
+    readers,
+    dryRun,
+    perSecond: rate,
+    signal: stopped.signal,
     onProgress: displays.update,
   })
   displays[Symbol.dispose]()

@@ -16,7 +16,11 @@ export function shareReads<K, Found>(
   batchMax = 64,
 ): (keys: readonly K[]) => Promise<Found> {
   const bounds = {
-    ...{ name, batchMax, waitingMax: 20_000, waitMsMax: 5_000, lingerMs: 1 },
+    name,
+    batchMax,
+    waitingMax: 20_000,
+    waitMsMax: 5_000,
+    lingerMs: 1,
     begins: 'IN_TURNS',
   } as const
   const reads = new GroupCommit<readonly K[], Found>(

@@ -72,7 +72,9 @@ export class Engagements {
   constructor(private readonly parts: EngagementsParts) {
     const { transactions, collections, now } = parts
     this.writes = new SharedTransactions(transactions, {
-      ...{ bounds, keysMax: postsMax, now },
+      bounds,
+      keysMax: postsMax,
+      now,
       apply: (tx, writes, repairs) => commitEntries(tx, parts, writes, repairs),
       lock: async (tx, _, [first]) => first && lockPost(tx, collections, first.post),
     })

@@ -47,7 +47,9 @@ export class Follows {
 
   constructor(private readonly parts: FollowsParts) {
     this.writes = new SharedTransactions(parts.transactions, {
-      ...{ bounds, keysMax: 1, now: parts.now },
+      bounds,
+      keysMax: 1,
+      now: parts.now,
       apply: (tx, writes, repairs) => commitFollows(tx, parts, writes, repairs),
       lock: (tx, followee) => parts.stats.lock(tx, [followee as UserId]),
       lockRest: (tx, writes) => parts.stats.lock(tx, [...new Set(writes.map(followerOf))]),

@@ -196,6 +196,8 @@ export class JobQueue {
 const dueAgain = [{ $set: { state: 'READY', runAt: '$$NOW', attempts: 0 } }]
 
 const leaseOf = ({ id, about, fence }: Job) => ({
-  ...{ about, _id: toObjectId(id) },
-  ...{ state: 'READY' as const, fence },
+  about,
+  _id: toObjectId(id),
+  state: 'READY' as const,
+  fence,
 })

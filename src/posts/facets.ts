@@ -118,7 +118,9 @@ export function nameFacets(
   return whole.map(({ kind, start, end }) => {
     const written = points.slice(start, end).join('')
     return {
-      ...{ kind, start, end },
+      kind,
+      start,
+      end,
       handle: kind === 'MENTION' ? (parseHandle(written) ?? null) : null,
       tag: kind === 'HASHTAG' ? written.slice(1) : null,
       url: kind === 'LINK' ? (urlOf(written) ?? null) : null,

@@ -63,7 +63,9 @@ export class Posts {
 
   constructor(private readonly parts: PostsParts) {
     this.newPosts = new SharedTransactions(parts.transactions, {
-      ...{ bounds, keysMax: authorsMax, now: parts.now },
+      bounds,
+      keysMax: authorsMax,
+      now: parts.now,
       apply: (tx, posts) => publishPosts(tx, parts, posts),
       lock: (tx, author) => parts.stats.lock(tx, [author as UserId]),
     })

@@ -61,8 +61,6 @@ const detailsMax = 200
  */
 export class Journal {
   readonly startMs = performance.now()
-  /** The number of stored entries that no reader sees, in the last check. */
-  leftovers = 0
   readonly faultWindows: FaultWindow[] = []
   readonly violations: Violation[] = []
   readonly counts = new Map<string, number>()

@@ -19,8 +19,6 @@ export interface Report extends Figures {
   readonly seconds: number
   /** The number of pages read during faults plus the number of whole timelines read at rest. */
   readonly timelines: number
-  /** The number of stored entries that no reader sees, at the end. */
-  readonly leftovers: number
   /** The number of errors that clients received, by code. */
   readonly codes: Readonly<Record<string, number>>
   readonly byKind: Readonly<Partial<Record<FaultKind, Figures>>>
@@ -53,7 +51,6 @@ export function createReport(journal: Journal, { seed }: Options): Report {
     acknowledged: sum((figures) => figures.acknowledged),
     ...violations,
     timelines: journal.timelines,
-    leftovers: journal.leftovers,
     longestStallSeconds: max((figures) => figures.longestStallSeconds),
     slowestOperationSeconds: max((figures) => figures.slowestOperationSeconds),
     codes: Object.fromEntries(journal.codes),

@@ -7,7 +7,6 @@ import { loadTrustedDocuments, type TrustedDocuments } from './graphql/trusted-d
 import { startAdmin } from './http/admin.ts'
 import { listenOn } from './http/listen.ts'
 import { Readiness } from './http/readiness.ts'
-import { DriftWatch } from './integrity/watch.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { measureDatabase } from './observe.ts'
@@ -63,7 +62,6 @@ async function serve(
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
   services.feed.start(log)
-  const watch = new DriftWatch(services, config.drift, log)
   const nudge = () => worker.nudge()
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
@@ -81,7 +79,6 @@ async function serve(
     throw error
   })
   worker.start()
-  watch.start()
   rebuilds.start()
   log.info(`database: ${database.description}`)
   log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
@@ -96,7 +93,7 @@ async function serve(
   let stopped: Promise<unknown> | undefined
   const drain = () => {
     readiness.stop()
-    stopped ??= Promise.all([worker.stop(), watch.stop(), rebuilds.stop()])
+    stopped ??= Promise.all([worker.stop(), rebuilds.stop()])
   }
   const close = async () => {
     await using _tracing = tracing

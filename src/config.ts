@@ -65,10 +65,6 @@ export interface Config {
     /** How many entries an overflow document holds. */
     readonly capacity: number
   }
-  readonly drift: {
-    /** Which share of all users is checked and repaired every hour; 0: none. */
-    readonly sharePerHour: number
-  }
   readonly auth: AuthConfig
   readonly users: {
     /** Handles and display names that no new account may take. */
@@ -155,7 +151,6 @@ export function readCommonConfig(
     following: e.FOLLOWING,
     followeesMax,
     engagement: engagementConfig(e.OVERFLOW_THRESHOLD),
-    drift: { sharePerHour: e.DRIFT_SAMPLE },
     auth: {
       dev: e.NODE_ENV !== 'production',
       secret: e.AUTH_JWT_SECRET,

@@ -35,6 +35,8 @@ interface Withdrawn {
   readonly isRefused?: true
 }
 
+const driftText = 'servers check no samples any more; run feedline reconcile by schedule'
+
 /** Variables of earlier releases. A server and a worker warn of those that are set, or refuse to start. */
 const withdrawn: Readonly<Record<string, Withdrawn>> = {
   TIMELINES_URI: {
@@ -67,7 +69,8 @@ const withdrawn: Readonly<Record<string, Withdrawn>> = {
   SHARES_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it' },
   COMMENTS_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it, to a fifth' },
   OVERFLOW_CAPACITY: { text: 'it is ten times OVERFLOW_THRESHOLD, and 1,000 at most' },
-  DRIFT_REPAIR: { text: 'DRIFT_SAMPLE repairs what it finds; feedline verify only reports' },
+  DRIFT_SAMPLE: { text: driftText },
+  DRIFT_REPAIR: { text: driftText },
 }
 
 /**

@@ -140,12 +140,6 @@ export const limitsOfData = {
       'How many likes, and how many shares, a post holds itself before they overflow; of comments a fifth. Lists of every size are read',
     processes: 'own',
   },
-  DRIFT_SAMPLE: {
-    schema: decimal(0, 1).default(0),
-    reason:
-      'The share of all users whose data each server checks every hour, and repairs: [counting](../how-to/counting.md)',
-    processes: 'own',
-  },
 } as const satisfies Variables
 
 export const signIn = {

@@ -99,7 +99,7 @@ export const broadcasts: readonly Broadcast[] = [
 export const broadcastSources: readonly { readonly from: string; readonly why: string }[] = [
   {
     from: 'src/integrity/',
-    why: '`verify` and `reconcile` read everything. The drift watch reads a sample of accounts.',
+    why: '`verify` and `reconcile` read everything.',
   },
   {
     from: 'src/imports/',

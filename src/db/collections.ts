@@ -14,8 +14,6 @@ import type {
   OverflowDoc,
   PostDoc,
   RateLimitDoc,
-  ReconciliationDoc,
-  RepairDoc,
   RestrictionDoc,
   UserDoc,
   UserStatsDoc,
@@ -41,8 +39,6 @@ export interface Documents extends TimelineDocuments, RegistryDocuments {
   outbox: JobDoc
   idempotency_keys: IdempotencyKeyDoc
   imports: ImportDoc
-  reconciliations: ReconciliationDoc
-  repairs: RepairDoc
   rate_limits: RateLimitDoc
   versions: VersionDoc
   meta: MetaDoc
@@ -210,13 +206,6 @@ export const catalogue = (
     handleIn: { within: 'viewer' },
   },
   imports: { indexes: [] },
-  reconciliations: { indexes: [{ key: { startedAt: 1 }, expireAfterSeconds: 31 * dayS }] },
-  repairs: {
-    indexes: [
-      { key: { '_id.run': 1, size: -1 } }, // the repairs of a run, the largest first
-      { key: { at: 1 }, expireAfterSeconds: 31 * dayS },
-    ],
-  },
   rate_limits: {
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 'hashed' },

@@ -204,38 +204,6 @@ export interface MetaDoc {
   readonly value: string
 }
 
-/** The checkpoint of a reconciliation. Removed after a month. */
-export interface ReconciliationDoc {
-  readonly _id: string
-  /** The requested options. A run with the same options continues an interrupted one. */
-  readonly asked: string
-  readonly startedAt: Date
-  /** When the lease ends and another process can take over, by the server's clock. */
-  readonly leasedUntil: Date
-  /** Raised by every claim. */
-  readonly fence: number
-  readonly part: 'edges' | 'users' | 'posts' | 'timelines'
-  /** The last finished edge, handle, post or reader of the part. */
-  readonly after: string
-  readonly tally: Readonly<Record<string, number>>
-  readonly done?: true
-}
-
-/** A difference that a reconciliation applied, at most one per run and subject. Removed after a month. */
-export interface RepairDoc {
-  readonly _id: { readonly run: string; readonly id: string }
-  readonly kind: 'USER' | 'POST'
-  /** The number that was added to each counter. */
-  readonly delta: Readonly<Record<string, number>>
-  /** The counters before the repair. */
-  readonly counted: Readonly<Record<string, number>>
-  /** The largest absolute difference. */
-  readonly size: number
-  /** The number of this user's edges that the run had repaired before. */
-  readonly repairedEdges?: number
-  readonly at: Date
-}
-
 /** The version of a subject, see `db/versions.ts`. */
 export interface VersionDoc {
   /** The subject. */

@@ -166,16 +166,6 @@ export const shapes = {
     { _id: text },
     { promoting: id, demoting: id, readFrom: { bsonType: ['objectId', 'null'] } },
   ),
-  reconciliations: object(
-    {
-      ...{ _id: text, asked: text, startedAt: date, leasedUntil: date, fence: whole, after: text },
-      ...{
-        part: { enum: ['edges', 'users', 'posts', 'timelines'] },
-        tally: { bsonType: 'object' },
-      },
-    },
-    { done: set },
-  ),
 } as const satisfies Partial<Record<CollectionName, Shape>>
 
 /** The collections whose documents have a checked shape. */

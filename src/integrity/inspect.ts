@@ -7,34 +7,17 @@ import {
   findingOf,
   type Invariant,
   type InvariantId,
-  type Verdict,
+  type Run,
   type Violation,
 } from './invariant.ts'
+import { applyDifferences, type Difference } from './ledger.ts'
 
-/** The most suspects that are rechecked on one snapshot, or repaired in one transaction. */
+/** The most suspects that are checked on one snapshot, or repaired in one transaction. */
 const suspectsAtOnce = 40
-const triesMax = 3
-
-/** The options of an inspection. */
-export interface Inspection {
-  readonly transactions: Transactions
-  /** False: nothing is written. */
-  readonly repair: boolean
-  /** Called for each read that is repeated because the server dropped its snapshot. */
-  readonly onRetry?: () => void
-}
-
-/** A verdict, and the violations that are now repaired. */
-export interface Outcome {
-  readonly violations: readonly Violation[]
-  readonly inFlight: number
-  readonly repaired: readonly Violation[]
-  /** Suspects that are not repaired: other writes kept colliding with the repair, or it had no effect. */
-  readonly remaining: number
-}
+const [triesMax, repairsMax] = [3, 4]
 
 /**
- * The finding about data that a check or repair cannot work with. A later step of the same run still runs.
+ * The finding about data that a check or repair cannot work with. The next step of the same run still runs.
  * @throws `error` itself if it says nothing about the data: the database is unavailable, or the run was ended.
  */
 export function failureOf(id: InvariantId, error: unknown): Finding {
@@ -52,111 +35,112 @@ export function failureOf(id: InvariantId, error: unknown): Finding {
 }
 
 /**
- * Scans a range for one invariant and rechecks the suspects, 40 at a time. The recheck reads on one snapshot, or with
- * `repair` in the transaction that repairs them. Only the recheck decides: writes may commit between the reads of a
- * scan. A scan, check or repair that fails on the stored data is a finding, and the next one begins.
+ * Scans a range for one invariant and checks the suspects, 40 at a time, on one snapshot. Only the check decides: writes
+ * may commit between the reads of a scan. If the server drops a snapshot, checks half as many. If the run repairs, repairs
+ * violations until a check on a new snapshot finds none, at most four times. A scan, check or repair that fails on the stored data is a finding, and the next one begins.
  * @throws {DomainError} UNAVAILABLE
  */
-export async function* inspect<Range, Suspect>(
-  inspection: Inspection,
-  invariant: Invariant<Range, Suspect>,
+export async function inspect<Range, Suspect, V extends Violation>(
+  run: Run,
+  invariant: Invariant<Range, Suspect, V>,
   range: Range,
-): AsyncGenerator<Outcome> {
-  const suspects = batches(invariant.scan(range), suspectsAtOnce)
-  for (;;) {
-    let some: IteratorResult<Suspect[], void>
-    try {
-      some = await suspects.next()
-    } catch (error) {
-      yield failed(invariant, error)
-      return
-    }
-    if (some.done) return
-    yield* inspectAll(inspection, invariant, some.value)
-  }
-}
-
-async function* inspectAll<Suspect>(
-  inspection: Inspection,
-  invariant: Invariant<never, Suspect>,
-  suspects: readonly Suspect[],
-): AsyncGenerator<Outcome> {
-  const { transactions, repair } = inspection
-  const isBusy = (error: unknown) => error instanceof DomainError && error.code === 'UNAVAILABLE'
+): Promise<void> {
   try {
-    if (repair && invariant.repair) {
-      yield await transactions.run((tx) => repairIn(tx, invariant, suspects))
-      return
+    for await (const suspects of batches(invariant.scan(range), suspectsAtOnce)) {
+      await inspectBatch(run, invariant, suspects)
     }
-    const what = `The check of ${invariant.name}`
-    const { violations, inFlight = 0 } = await onSnapshot(inspection, what, (at) =>
-      invariant.recheck(suspects, at),
-    )
-    yield { violations, inFlight, repaired: [], remaining: 0 }
-    return
   } catch (error) {
-    const isRepair = repair && invariant.repair !== undefined
-    if (!isRepair && isBusy(error)) throw error
-    if (suspects.length === 1) {
-      yield isBusy(error)
-        ? { violations: [], inFlight: 0, repaired: [], remaining: 1 }
-        : failed(invariant, error)
+    run.signal?.throwIfAborted()
+    run.report.add(failureOf(invariant, error))
+  }
+}
+
+async function inspectBatch<Suspect, V extends Violation>(
+  run: Run,
+  invariant: Invariant<never, Suspect, V>,
+  suspects: readonly Suspect[],
+): Promise<void> {
+  const { report, repair } = run
+  const findings = new Map<string, Finding>()
+  try {
+    for (let repairs = 0; ; repairs++) {
+      run.signal?.throwIfAborted()
+      const verdict = await onSnapshot(run.transactions, suspects.length, (at) =>
+        invariant.check(suspects, at, true),
+      )
+      for (const { finding } of verdict.violations) findings.set(nameOf(finding), finding)
+      const repairable = verdict.violations.filter(isRepairable)
+      if (repair && repairable.length > 0 && repairs < repairsMax) {
+        await repairBatch(run, invariant, suspects, repairable)
+        continue
+      }
+      const left = new Set(verdict.violations.map(({ finding }) => nameOf(finding)))
+      for (const [name, finding] of findings) report.add(finding, !left.has(name))
+      report.inFlight += verdict.inFlight ?? 0
       return
     }
-    if (!isBusy(error)) failureOf(invariant, error)
+  } catch (error) {
+    run.signal?.throwIfAborted()
+    const isTooLong = isSnapshotGone(error)
+    const isBusy = repair && error instanceof DomainError && error.code === 'UNAVAILABLE'
+    const failure = isTooLong || isBusy ? undefined : failureOf(invariant, error)
+    if (suspects.length === 1) {
+      if (isTooLong) throw tooLong(invariant, error)
+      if (isBusy && findings.size === 0) throw error
+      for (const finding of failure ? [failure] : findings.values()) report.add(finding)
+      return
+    }
   }
-  // Other writes keep changing the same users, or one of the suspects cannot be checked: try fewer at a time.
+  // Other writes keep changing the same users, the server has dropped the snapshot, or one of the suspects cannot be
+  // checked: try fewer at a time.
   const half = Math.ceil(suspects.length / 2)
-  yield* inspectAll(inspection, invariant, suspects.slice(0, half))
-  yield* inspectAll(inspection, invariant, suspects.slice(half))
+  await inspectBatch(run, invariant, suspects.slice(0, half))
+  await inspectBatch(run, invariant, suspects.slice(half))
 }
 
-const failed = (invariant: InvariantId, error: unknown): Outcome => ({
-  ...{ violations: [{ finding: failureOf(invariant, error) }], inFlight: 0 },
-  ...{ repaired: [], remaining: 0 },
-})
-
-/** Repairs violations, and checks them again in the same transaction. Only those that are gone count as repaired. */
-async function repairIn<Suspect>(
-  tx: Tx,
-  invariant: Invariant<never, Suspect>,
+/** Repairs violations in the transaction that checks them again. Differences follow when nothing else is left. */
+async function repairBatch<Suspect, V extends Violation>(
+  { transactions, collections }: Run,
+  invariant: Invariant<never, Suspect, V>,
   suspects: readonly Suspect[],
-): Promise<Outcome> {
-  await invariant.lock?.(tx, suspects)
-  const { violations, inFlight = 0 }: Verdict = await invariant.recheck(suspects, tx)
-  const repairable = violations.filter(({ finding }) => finding.unrepairable === undefined)
-  if (repairable.length === 0) return { violations, inFlight, repaired: [], remaining: 0 }
-  await invariant.repair?.(tx, repairable)
-  const again = await invariant.recheck(suspects, tx)
-  const left = new Set(again.violations.map(({ finding }) => nameOf(finding)))
-  const repaired = repairable.filter(({ finding }) => !left.has(nameOf(finding)))
-  return { violations, inFlight, repaired, remaining: repairable.length - repaired.length }
+  repairable: readonly V[],
+): Promise<void> {
+  const differences = new Set<Difference>(repairable.flatMap(({ difference }) => difference ?? []))
+  if (repairable.every(({ difference }) => difference !== undefined)) {
+    await applyDifferences(collections, transactions, [...differences])
+    return
+  }
+  await transactions.run(async (tx) => {
+    await invariant.lock?.(tx, suspects)
+    const { violations } = await invariant.check(suspects, tx, false)
+    const still = violations.filter((one) => isRepairable(one) && !one.difference)
+    if (still.length > 0) await invariant.repair?.(tx, still)
+  })
 }
 
+const isRepairable = ({ finding }: Violation) => finding.unrepairable === undefined
 const nameOf = ({ kind, subject }: Finding) => `${kind} ${subject}`
 
-/**
- * Reads on one snapshot. If the server drops the snapshot before the end, reads again, at most three times.
- * @param what the subject of the error message, such as "Counting".
- * @throws {DomainError} UNAVAILABLE if the server drops the third snapshot too.
- */
-export async function onSnapshot<T>(
-  { transactions, onRetry }: Pick<Inspection, 'transactions' | 'onRetry'>,
-  what: string,
+/** Reads on one snapshot. For a single suspect, reads again if the server drops it, at most three times. */
+async function onSnapshot<T>(
+  transactions: Transactions,
+  suspects: number,
   read: (at: Tx) => Promise<T>,
 ): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await transactions.atSnapshot(read)
     } catch (error) {
-      if (!isSnapshotGone(error)) throw error
-      onRetry?.()
-      if (tries < triesMax) continue
-      throw new DomainError(
-        'UNAVAILABLE',
-        `${what} takes longer than the database keeps a snapshot: raise minSnapshotHistoryWindowInSeconds`,
-        { cause: error },
-      )
+      if (!isSnapshotGone(error) || suspects > 1 || tries === triesMax) throw error
     }
   }
+}
+
+function tooLong({ name }: InvariantId, cause: unknown): DomainError {
+  const what = `The check of ${name}`
+  return new DomainError(
+    'UNAVAILABLE',
+    `${what} takes longer than the database keeps a snapshot: raise minSnapshotHistoryWindowInSeconds`,
+    { cause },
+  )
 }

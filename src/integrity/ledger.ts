@@ -1,11 +1,12 @@
-import type { Collections, RepairDoc } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { PostId } from '../lib/ids.ts'
 
 /** The differences of the counters of a user or post at one instant. */
-export interface Difference extends Pick<RepairDoc, 'kind' | 'counted'> {
+export interface Difference {
+  readonly kind: 'USER' | 'POST'
   /** The user's handle, or the post's id. */
   readonly id: string
   /** The author, of a post. */
@@ -16,6 +17,8 @@ export interface Difference extends Pick<RepairDoc, 'kind' | 'counted'> {
   readonly repairs: number
   /** What must be added to each counter. */
   readonly delta: Readonly<Record<string, number>>
+  /** The counters that differ, as they are. */
+  readonly counted: Readonly<Record<string, number>>
 }
 
 /**
@@ -36,94 +39,66 @@ export function differenceOf(
   }
 }
 
-/** The largest absolute number among the deltas of a user or post. */
-export const largestOf = (delta: Difference['delta']): number =>
-  Math.max(...Object.values(delta).map(Math.abs))
+/** The counters of a difference, with what they should be and what they are. */
+export const countersOf = ({ delta, counted }: Difference) =>
+  Object.entries(delta).map(([name, count]) => {
+    const found = counted[name] ?? 0
+    return { name, expected: found + count, found }
+  })
 
-type Repaired = Pick<Collections, 'users' | 'user_stats' | 'posts' | 'repairs'>
+type Counting = Pick<Collections, 'users' | 'user_stats' | 'posts'>
 
 /**
- * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are
- * kept. Every repair raises the number of repairs under which its difference was computed. No run applies the same
- * drift again.
+ * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are kept.
+ * Every repair raises the number of repairs under which its difference was computed, so no run adds it again. One
+ * transaction of at most three commands. If one of the differences is outdated, or other writes keep colliding, applies
+ * each in its own transaction.
+ * @returns the applied differences. Another run repaired the rest, or their owner is deleted, or other writes kept
+ * colliding.
  * @see https://medium.engineering/counting-your-followers-facbfafe45d9 for a back-fill that applied its updates twice
  */
-export class Ledger {
-  constructor(
-    private readonly collections: Repaired,
-    private readonly transactions: Transactions,
-    private readonly now: () => number,
-  ) {}
-
-  /**
-   * Applies differences and records the run, in one transaction of at most five commands. If a difference is outdated,
-   * or other writes keep colliding, applies each in its own transaction.
-   * @param edgesRepairedOf returns the number of edges of a user that the run has repaired.
-   * @returns the applied differences. Another run repaired the rest, or their owner is deleted, or other writes kept
-   * colliding.
-   */
-  async apply(
-    run: string,
-    some: readonly Difference[],
-    edgesRepairedOf: (id: string) => number,
-  ): Promise<readonly Difference[]> {
-    if (some.length === 0) return []
-    try {
-      await this.transactions.run((tx) => this.applyAll(tx, run, some, edgesRepairedOf))
-      return some
-    } catch (error) {
-      const busy = error instanceof DomainError && error.code === 'UNAVAILABLE'
-      if (!busy && !(error instanceof Outdated)) throw error
-      if (some.length === 1) return []
-    }
-    const applied: Difference[] = []
-    for (const one of some) applied.push(...(await this.apply(run, [one], edgesRepairedOf)))
-    return applied
+export async function applyDifferences(
+  collections: Counting,
+  transactions: Transactions,
+  differences: readonly Difference[],
+): Promise<readonly Difference[]> {
+  if (differences.length === 0) return []
+  try {
+    await transactions.run((tx) => applyAll(collections, tx, differences))
+    return differences
+  } catch (error) {
+    const isBusy = error instanceof DomainError && error.code === 'UNAVAILABLE'
+    if (!isBusy && !(error instanceof Outdated)) throw error
+    if (differences.length === 1) return []
   }
-
-  /**
-   * Writes before it reads, so that collisions show early. @throws {Outdated} if one of the differences is outdated.
-   */
-  private async applyAll(
-    tx: Tx,
-    run: string,
-    some: readonly Difference[],
-    edgesRepairedOf: (id: string) => number,
-  ): Promise<void> {
-    const { users, user_stats, posts, repairs } = this.collections
-    const options = { session: tx.session, ordered: false }
-    const ofUsers = some.filter(({ kind }) => kind === 'USER')
-    const ofPosts = some.filter(({ kind }) => kind === 'POST')
-    if (ofUsers.length > 0) {
-      const { matchedCount } = await user_stats.bulkWrite(ofUsers.map(userUpdate), options)
-      if (matchedCount < ofUsers.length) throw new Outdated()
-      const among = { _id: { $in: ofUsers.map(({ id }) => id) } }
-      const accounts = await users.find(among, { ...tx }).toArray()
-      const opened = new Map(accounts.map(({ _id, createdAt }) => [_id, createdAt.getTime()]))
-      const isSame = ({ id, since }: Difference) => opened.get(id) === since?.getTime()
-      if (!ofUsers.every(isSame)) throw new Outdated()
-    }
-    if (ofPosts.length > 0) {
-      const { matchedCount } = await posts.bulkWrite(ofPosts.map(postUpdate), options)
-      if (matchedCount < ofPosts.length) throw new Outdated()
-    }
-    const ids = { _id: { $in: some.map(({ id }) => ({ run, id })) } }
-    if (await repairs.findOne(ids, { ...tx })) throw new Outdated()
-    await repairs.insertMany(
-      some.map((one) => this.repairDoc(run, one, edgesRepairedOf(one.id))),
-      { session: tx.session },
-    )
+  const applied: Difference[] = []
+  for (const each of differences) {
+    applied.push(...(await applyDifferences(collections, transactions, [each])))
   }
+  return applied
+}
 
-  private repairDoc(
-    run: string,
-    { kind, id, delta, counted }: Difference,
-    repairedEdges: number,
-  ): RepairDoc {
-    const size = largestOf(delta)
-    const more = repairedEdges > 0 ? { repairedEdges } : {}
-    const at = new Date(this.now())
-    return { _id: { run, id }, kind, delta, counted, size, ...more, at }
+/** Writes before it reads, so that collisions show early. @throws {Outdated} if one of the differences is outdated. */
+async function applyAll(
+  { users, user_stats, posts }: Counting,
+  tx: Tx,
+  differences: readonly Difference[],
+): Promise<void> {
+  const options = { session: tx.session, ordered: false }
+  const ofUsers = differences.filter(({ kind }) => kind === 'USER')
+  const ofPosts = differences.filter(({ kind }) => kind === 'POST')
+  if (ofUsers.length > 0) {
+    const { matchedCount } = await user_stats.bulkWrite(ofUsers.map(userUpdate), options)
+    if (matchedCount < ofUsers.length) throw new Outdated()
+    const among = { _id: { $in: ofUsers.map(({ id }) => id) } }
+    const accounts = await users.find(among, { ...tx }).toArray()
+    const opened = new Map(accounts.map(({ _id, createdAt }) => [_id, createdAt.getTime()]))
+    const isSame = ({ id, since }: Difference) => opened.get(id) === since?.getTime()
+    if (!ofUsers.every(isSame)) throw new Outdated()
+  }
+  if (ofPosts.length > 0) {
+    const { matchedCount } = await posts.bulkWrite(ofPosts.map(postUpdate), options)
+    if (matchedCount < ofPosts.length) throw new Outdated()
   }
 }
 

@@ -62,7 +62,8 @@ export async function writePart(
 export const lockPosts = ({ posts }: ListCollections, { session }: Tx, ids: readonly ObjectId[]) =>
   posts.updateMany({ _id: { $in: [...ids] } }, { $inc: { repairs: 1 } }, { session })
 
-const places = (list: unknown) => ({
+/** An aggregation expression: the places of the entries of a list. */
+export const placesIn = (list: unknown) => ({
   $map: { input: list, in: { $ifNull: ['$$this.place', '$$this._id'] } },
 })
 
@@ -78,13 +79,13 @@ export async function deriveMetadata(
   const { session } = tx
   const own = { '_id.post': _id }
   await overflow.deleteMany({ ...own, items: { $size: 0 } }, { session })
-  const first = { $min: places('$items') }
+  const first = { $min: placesIn('$items') }
   await overflow.updateMany(own, [{ $set: { count: { $size: '$items' }, first } }], { session })
   const levels = await overflow
     .aggregate<{ _id: EngagementKind; levels: number; high: ObjectId }>(
       [
         { $match: own },
-        { $project: { high: { $max: places('$items') } } },
+        { $project: { high: { $max: placesIn('$items') } } },
         { $group: { _id: '$_id.kind', levels: { $sum: 1 }, high: { $max: '$high' } } },
       ],
       { ...tx },
@@ -93,7 +94,7 @@ export async function deriveMetadata(
   const set = Object.fromEntries(
     engagementKinds.flatMap((kind) => {
       const beyond = levels.find((one) => one._id === kind)
-      const last = { $max: [`$last.${kind}`, { $max: places(arrayIn(kind)) }, beyond?.high] }
+      const last = { $max: [`$last.${kind}`, { $max: placesIn(arrayIn(kind)) }, beyond?.high] }
       return [
         [`levels.${kind}`, beyond?.levels ?? '$$REMOVE'],
         [`last.${kind}`, { $ifNull: [last, '$$REMOVE'] }],

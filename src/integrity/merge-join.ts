@@ -16,16 +16,19 @@ export async function* mergeJoin<Row extends Keyed>(
     // In sequence: a transaction takes one command at a time.
     for (const iterator of iterators) heads.push(await iterator.next())
     for (;;) {
-      const rows = heads.flatMap(({ done, value }): Row[] => (done ? [] : [value]))
-      const [first, ...rest] = rows.map(({ key }) => key)
-      if (first === undefined) return
-      const key = rest.reduce((least, other) => (other < least ? other : least), first)
-      const row = Object.assign({}, ...rows.filter((one) => one.key === key))
+      let key: string | undefined
+      for (const { done, value } of heads) {
+        if (!done && (key === undefined || value.key < key)) key = value.key
+      }
+      if (key === undefined) return
+      let row: Row | undefined
       for (const [at, iterator] of iterators.entries()) {
         const head = heads[at]
-        if (head && !head.done && head.value.key === key) heads[at] = await iterator.next()
+        if (!head || head.done || head.value.key !== key) continue
+        row = row ? { ...row, ...head.value } : head.value
+        heads[at] = await iterator.next()
       }
-      yield row
+      if (row) yield row
     }
   } finally {
     for (const iterator of iterators) await iterator.return?.()

@@ -1,9 +1,27 @@
-import type { Collections, FollowEventDoc } from '../db/collections.ts'
+import type { FollowEventDoc, RestrictionDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { conforms, shapes } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Edges, StoredEdge } from '../follows/edges.ts'
-import { edgeCollections, nameOf, type Pair } from './pairs.ts'
+import { pairKey } from '../follows/pair-lists.ts'
+import type { IntegrityServices } from './invariant.ts'
+
+/** Two users: the first follows, followed or may follow the second. */
+export interface Pair {
+  readonly follower: string
+  readonly followee: string
+}
+
+export type BlockKind = 'BLOCK' | 'BLOCKED_BY'
+export const blockKinds: readonly BlockKind[] = ['BLOCK', 'BLOCKED_BY']
+
+/** A restriction that a block consists of, and the one that must be on the other side. */
+type Block = Pick<RestrictionDoc, 'owner' | 'other'> & { readonly kind: BlockKind }
+export const mirrorOf = ({ owner, other, kind }: Block): Block => ({
+  ...{ owner: other, other: owner, kind: kind === 'BLOCK' ? 'BLOCKED_BY' : 'BLOCK' },
+})
+export const keyOf = ({ owner, other, kind }: Pick<RestrictionDoc, 'owner' | 'other' | 'kind'>) =>
+  `${owner} ${other} ${kind}`
 
 /** All that is stored about a pair. */
 export interface PairState extends Pair {
@@ -19,6 +37,8 @@ export interface PairState extends Pair {
   readonly inFollowing: StoredEdge | undefined
   /** One of the two blocks the other. The document of the block's owner decides, not its mirror. */
   readonly blocked: boolean
+  /** The restrictions of the follower about the followee that lack their document on the other side. */
+  readonly unmirrored: readonly BlockKind[]
   /** One of the two has no account. */
   readonly gone: boolean
   /** One of the two accounts is being deleted: a job deletes the pair's data. */
@@ -27,66 +47,72 @@ export interface PairState extends Pair {
   readonly malformed: boolean
 }
 
+/**
+ * The two collections that hold each edge. `following` is undefined under `reverse-index`, which has one collection.
+ */
+export function edgeCollections({ followers, following }: Edges) {
+  const second = following.collection !== followers.collection
+  return {
+    followers: followers.collection,
+    following: second ? following.collection : undefined,
+  }
+}
+
 /** Reads pairs on the caller's snapshot. Five commands; four if edges have one collection. */
 export async function readPairs(
-  {
-    collections,
-    edges,
-  }: {
-    readonly collections: Pick<Collections, 'users' | 'follow_events' | 'restrictions'>
-    readonly edges: Edges
-  },
+  { collections, edges }: IntegrityServices,
   pairs: readonly Pair[],
   at: Tx,
 ): Promise<PairState[]> {
   const handles = [...new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))]
   const accounts = await collections.users.find({ _id: { $in: handles } }, { ...at }).toArray()
-  const known = new Map(accounts.map((user) => [user._id, user]))
+  const users = new Map(accounts.map((user) => [user._id, user]))
   const sides = edgeCollections(edges)
   const those = (toFilter: (pair: Pair) => object) => ({ $or: pairs.map(toFilter) })
+  const asFollower = those(({ follower, followee }) => ({ user: followee, follower }))
+  const asUser = those(({ follower, followee }) => ({ user: follower, followee }))
   const [inFollowers, inFollowing] = [new Map<string, StoredEdge>(), new Map<string, StoredEdge>()]
   const malformed = new Set<string>()
-  const asFollower = those(({ follower, followee }) => ({ user: followee, follower }))
   for (const doc of await sides.followers.find(asFollower, { ...at }).toArray()) {
-    const name = nameOf({ follower: doc.follower ?? '', followee: doc.user })
+    const name = pairKey({ follower: doc.follower ?? '', followee: doc.user })
     inFollowers.set(name, doc)
     if (!conforms(shapes.followers, doc)) malformed.add(name)
   }
-  const asUser = those(({ follower, followee }) => ({ user: follower, followee }))
   for (const doc of (await sides.following?.find(asUser, { ...at }).toArray()) ?? []) {
-    const name = nameOf({ follower: doc.user, followee: doc.followee ?? '' })
+    const name = pairKey({ follower: doc.user, followee: doc.followee ?? '' })
     inFollowing.set(name, doc)
     if (!conforms(shapes.following, doc)) malformed.add(name)
   }
-  const events = await collections.follow_events
-    .find(asUser, { ...at })
-    .sort({ _id: 1 })
-    .toArray()
-  for (const event of events) {
-    const name = nameOf({ follower: event.user, followee: event.followee })
+  const histories = new Map<string, History>()
+  for await (const event of collections.follow_events.find(asUser, { ...at }).sort({ _id: 1 })) {
+    const name = pairKey({ follower: event.user, followee: event.followee })
     if (!conforms(shapes.follow_events, event)) malformed.add(name)
+    histories.set(name, withEvent(histories.get(name) ?? noHistory, event))
   }
-  const histories = historiesIn(events)
   const ways = pairs.flatMap(({ follower, followee }) => [
-    { owner: follower, other: followee, kind: 'BLOCK' as const },
-    { owner: followee, other: follower, kind: 'BLOCK' as const },
+    { owner: follower, other: followee, kind: { $in: [...blockKinds] } },
+    { owner: followee, other: follower, kind: { $in: [...blockKinds] } },
   ])
-  const blocks = await collections.restrictions.find({ $or: ways }, { ...at }).toArray()
-  const blocked = new Set(
-    blocks.flatMap(({ owner, other }) => [
-      nameOf({ follower: owner, followee: other }),
-      nameOf({ follower: other, followee: owner }),
-    ]),
-  )
+  const found = await collections.restrictions.find({ $or: ways }, { ...at }).toArray()
+  const blocks = new Set(found.map(keyOf))
+  const wellFormed = new Set(found.filter((doc) => conforms(shapes.restrictions, doc)).map(keyOf))
   return pairs.map((pair) => {
-    const name = nameOf(pair)
-    const ends = [known.get(pair.follower), known.get(pair.followee)]
+    const name = pairKey(pair)
+    const { follower: owner, followee: other } = pair
+    const ends = [users.get(owner), users.get(other)]
     return {
       ...pair,
-      ...(histories.get(name) ?? noHistory()),
+      ...(histories.get(name) ?? noHistory),
       inFollowers: inFollowers.get(name),
       inFollowing: inFollowing.get(name),
-      blocked: blocked.has(name),
+      blocked:
+        blocks.has(keyOf({ owner, other, kind: 'BLOCK' })) ||
+        blocks.has(keyOf({ owner: other, other: owner, kind: 'BLOCK' })),
+      unmirrored: blockKinds.filter(
+        (kind) =>
+          wellFormed.has(keyOf({ owner, other, kind })) &&
+          !wellFormed.has(keyOf(mirrorOf({ owner, other, kind }))),
+      ),
       gone: ends.includes(undefined),
       leaving: ends.some((user) => user?.deletedAt !== undefined),
       malformed: malformed.has(name),
@@ -94,23 +120,11 @@ export async function readPairs(
   })
 }
 
-interface History {
-  last: FollowEventDoc | undefined
-  readonly repeats: ObjectId[]
-  balance: number
-}
+type History = Pick<PairState, 'last' | 'repeats' | 'balance'>
+const noHistory: History = { last: undefined, repeats: [], balance: 0 }
 
-const noHistory = (): History => ({ last: undefined, repeats: [], balance: 0 })
-
-function historiesIn(events: readonly FollowEventDoc[]): ReadonlyMap<string, History> {
-  const histories = new Map<string, History>()
-  for (const event of events) {
-    const name = nameOf({ follower: event.user, followee: event.followee })
-    const history = histories.get(name) ?? noHistory()
-    histories.set(name, history)
-    if ((history.last?.type ?? 'UNFOLLOWED') === event.type) history.repeats.push(event._id)
-    history.balance += event.type === 'FOLLOWED' ? 1 : -1
-    history.last = event
-  }
-  return histories
-}
+const withEvent = ({ last, repeats, balance }: History, event: FollowEventDoc): History => ({
+  last: event,
+  repeats: (last?.type ?? 'UNFOLLOWED') === event.type ? [...repeats, event._id] : repeats,
+  balance: balance + (event.type === 'FOLLOWED' ? 1 : -1),
+})

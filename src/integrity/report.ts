@@ -1,66 +1,54 @@
-import type { Collections, RepairDoc } from '../db/collections.ts'
 import type { Finding } from './invariant.ts'
-import { type Difference, largestOf } from './ledger.ts'
 
-/** A user or post whose counters have drifted, as reports and the collection `repairs` show it. */
-export interface Drifted extends Pick<RepairDoc, 'kind' | 'counted' | 'size'> {
-  /** The number that was added to each counter, or would be. */
-  readonly delta: RepairDoc['delta']
-  readonly id: string
-  /** The number of its edges that the same run repaired. */
-  readonly repairedEdges: number
-}
+/** The most findings that a report holds. */
+const rowsMax = 100
 
-/** The most rows of each list in a report. */
-export const rowsMax = 100
-/** The most handles whose repaired edges are counted. */
-const handlesMax = 100_000
+/** A finding, and whether the run has repaired it. */
+export type ReportedFinding = Finding & { readonly repaired?: true }
 
-/** Collects the findings and differences of a run, bounded in size. */
+/** The numbers of a run so far, and its first findings. Bounded in size. */
 export class Report {
-  private readonly edges = new Map<string, number>()
-  private readonly unrepairable: Finding[] = []
-  private drifted: Drifted[] = []
+  readonly checked = { users: 0, edges: 0, posts: 0, engagements: 0, readers: 0, timelines: 0 }
+  /** All findings. */
+  differences = 0
+  /** Findings that the run has repaired. */
+  repaired = 0
+  /** Findings that only a person can decide. */
+  unrepairable = 0
+  /** Violations that a waiting job repairs. They are no findings. */
+  inFlight = 0
+  /** The number of findings by law and kind. */
+  readonly byKind: Record<string, number> = {}
+  private readonly left: ReportedFinding[] = []
+  private readonly done: ReportedFinding[] = []
 
-  /** The number of edges of a user that this process has repaired. */
-  readonly edgesRepairedOf = (handle: string): number => this.edges.get(handle) ?? 0
+  /** @param max the most findings that the report holds of those that are left, and of those that were repaired. */
+  constructor(private readonly max = rowsMax) {}
 
-  /** Findings that cannot be repaired: the first 100. */
-  get reported(): readonly Finding[] {
-    return this.unrepairable
+  /** Findings that `reconcile` repairs, or another run of it. */
+  get remaining(): number {
+    return this.differences - this.repaired - this.unrepairable
   }
 
-  addEdge(handles: readonly string[]): void {
-    for (const handle of handles) {
-      if (this.edges.size < handlesMax) this.edges.set(handle, this.edgesRepairedOf(handle) + 1)
-    }
+  /** The first findings, those first that were not repaired. */
+  get sample(): readonly ReportedFinding[] {
+    return [...this.left, ...this.done].slice(0, this.max)
   }
 
-  addUnrepairable(finding: Finding): void {
-    if (this.unrepairable.length < rowsMax) this.unrepairable.push(finding)
+  add(finding: Finding, isRepaired = false): void {
+    const kind = `${finding.law} ${finding.kind}`
+    this.byKind[kind] = (this.byKind[kind] ?? 0) + 1
+    this.differences++
+    if (isRepaired) this.repaired++
+    else if (finding.unrepairable !== undefined) this.unrepairable++
+    const rows = isRepaired ? this.done : this.left
+    if (rows.length < this.max) rows.push(isRepaired ? { ...finding, repaired: true } : finding)
   }
 
-  addDifference({ kind, id, delta, counted }: Difference): void {
-    const repairedEdges = this.edgesRepairedOf(id)
-    this.drifted.push({ kind, id, delta, counted, size: largestOf(delta), repairedEdges })
-    if (this.drifted.length >= 2 * rowsMax) this.drifted = largestFirst(this.drifted)
-  }
-
-  /**
-   * The users and posts with the largest differences: at most 100, the largest first. One command.
-   * @param run the run whose record is read: an earlier process may have repaired some. Undefined: reads this report.
-   */
-  async largest(
-    repairs: Collections['repairs'],
-    run: string | undefined,
-  ): Promise<readonly Drifted[]> {
-    if (run === undefined) return largestFirst(this.drifted)
-    const found = await repairs.find({ '_id.run': run }).sort({ size: -1 }).limit(rowsMax).toArray()
-    return found.map(({ _id, kind, delta, counted, size, repairedEdges = 0 }) => {
-      return { id: _id.id, kind, delta, counted, size, repairedEdges }
-    })
+  /** The report as one JSON object. */
+  toJSON(): object {
+    const { checked, differences, repaired, remaining, unrepairable, inFlight, byKind, sample } =
+      this
+    return { checked, differences, repaired, remaining, unrepairable, inFlight, byKind, sample }
   }
 }
-
-const largestFirst = (some: readonly Drifted[]) =>
-  [...some].sort((a, b) => b.size - a.size).slice(0, rowsMax)

@@ -38,7 +38,6 @@ describe('a wrong variable', () => {
     FEEDLINE_DATA: 'any',
     FOLLOWING: ['both', 'must be one of collection, reverse-index'],
     OVERFLOW_THRESHOLD: ['0', whole(1, 10_000)],
-    DRIFT_SAMPLE: ['2', decimal(0, 1)],
     AUTH_JWT_SECRET: ['hidden', 'must be at least 32 characters, and has 6'],
     AUTH_JWKS_URL: ['keys.example', url],
     AUTH_ISSUER: 'any',

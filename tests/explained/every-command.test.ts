@@ -15,7 +15,7 @@ const [eachFound, eachValue, beyond] = [20, 3, 50]
 const exempt: readonly { readonly from: RegExp; readonly why: string }[] = [
   {
     from: /^src\/integrity\//,
-    why: '`verify` and `reconcile` read everything, for an operator; the drift watch reads about a sample of users, in the background',
+    why: '`verify` and `reconcile` read everything, for an operator',
   },
   { from: /^(src\/(imports|cli)|packages\/capacity)\//, why: 'an operator runs it' },
   {

@@ -29,17 +29,15 @@ const run = (...args: string[]) =>
     MONGODB_DATABASE: harness.database.name,
   })
 
-test('commands that read edges name the indexes that a killed import has left out, and the command that builds them', async () => {
+test('verify names the indexes that a killed import has left out, and the command that builds them', async () => {
   await harness.database.db.collection('following').dropIndex(membership)
-  const commands = [['verify'], ['reconcile', '--dry-run']]
-  for (const command of commands)
-    expect(await run(...command), command.join(' ')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        `feedline: An import has not built these indexes yet: following ${membership}. ` +
-        'Repeat the import, or run "feedline indexes --apply".\n',
-    })
+  expect(await run('verify')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `feedline: An import has not built these indexes yet: following ${membership}. ` +
+      'Repeat the import, or run "feedline indexes --apply".\n',
+  })
   expect((await run('indexes')).stdout).toContain('1 missing')
   expect((await run('indexes', '--apply')).code).toBe(0)
   expect(await run('verify')).toMatchObject({ code: 0, stderr: '' })

@@ -7,16 +7,16 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const harness = useServices()
 beforeAll(() => openAccounts(harness.services, [handle('ann'), handle('ben')]))
 
-test.each([[[]], [['--dry-run']]])(
-  'SIGTERM ends reconcile %j during a scan that the database has not answered',
-  async (options: string[]) => {
+test.each(['reconcile', 'verify'])(
+  'SIGTERM ends %s during a scan that the database has not answered',
+  async (command) => {
     const { client, db, name, uri } = harness.database
     const env = { MONGODB_URI: uri, MONGODB_DATABASE: name }
     // The failpoint recognises a process by the name that its client has.
     const app = { options: { ...client.options, appName: 'feedline' } } as MongoClient
     const blocked = { failCommands: ['find'], namespace: `${name}.follow_events`, blockMs: 20_000 }
     await using _failpoint = await failCommand(app, blocked)
-    const { child, err, ended } = feedline(['reconcile', ...options], env)
+    const { child, err, ended } = feedline([command], env)
     const scans = async () => {
       const { inprog } = await db.admin().command({ currentOp: true, appName: 'feedline' })
       return inprog.filter(({ command }: Document) => command?.$db === name && command?.find)

@@ -1,8 +1,8 @@
-import { MongoServerError } from 'mongodb'
+import { type Document, MongoServerError } from 'mongodb'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { Tx } from '../../src/db/transaction.ts'
-import { type ReconcileOptions, reconcile } from '../../src/integrity/reconcile.ts'
+import { reconcile } from '../../src/integrity/run.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { recorded } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
@@ -15,8 +15,7 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
   const [ann, ben, carl, dora] = people as [UserId, UserId, UserId, UserId]
   let post: PostId
 
-  const run = (options: Partial<ReconcileOptions> = {}) =>
-    reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false, ...options })
+  const run = () => reconcile(harness.services, { readers: 'all' })
   const statsOf = async (user: UserId) => (await harness.services.stats.byIds([user])).get(user)
   const clean = async () => {
     await harness.rest()
@@ -40,50 +39,33 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     await harness.rest()
   })
 
-  test('reconcile writes only the record of its run if no counter has drifted', async () => {
+  test('reconcile writes nothing if no counter has drifted', async () => {
     const { result, commands } = await recorded(harness.database.client, () => run())
-    const none = { drifted: 0, repaired: 0, edges: 0, accounts: 0, remaining: 0 }
-    expect(result.tally).toMatchObject({ users: 12, posts: 1, ...none })
-    // The documents: each edge in each collection and at both ends, the users, the post and its likes.
-    const edges = await harness.services.collections.followers.countDocuments()
-    const sides = following === 'collection' ? 2 * edges : 0
-    expect(result.tally.documents).toBe(sides + 2 * edges + 12 + 1 + 1 + 7)
+    const { followers } = harness.services.collections
+    const edges = await followers.countDocuments()
+    const checked = { users: 12, edges, posts: 1, engagements: 7, readers: 0, timelines: 0 }
+    expect(result).toMatchObject({ checked, differences: 0, inFlight: 0 })
     const writes = commands.filter(({ name }) => ['insert', 'update', 'delete'].includes(name))
-    expect(new Set(writes.map(({ collection }) => collection))).toEqual(
-      new Set(['reconciliations']),
-    )
+    expect(writes).toEqual([])
   })
 
-  test('reconcile changes counters by the difference, and reports the largest difference first', async () => {
+  test('reconcile changes counters by the difference', async () => {
     const { user_stats, posts } = harness.services.collections
     await user_stats.updateOne({ _id: ann }, { $inc: { followers: 7, following: -2 } })
     await user_stats.updateOne({ _id: ben }, { $inc: { posts: -3 } })
     await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 40 } })
-    const dry = await run({ dryRun: true })
-    const largest = [
-      { id: post, kind: 'POST', delta: { likes: -40 }, counted: { likes: 47 }, size: 40 },
-      { id: ann, kind: 'USER', delta: { followers: -7, following: 2 }, size: 7, repairedEdges: 0 },
-      { id: ben, kind: 'USER', delta: { posts: 3 }, counted: { posts: -3 }, size: 3 },
+    const found = [
+      { kind: 'followers', subject: ann, found: 7, expected: 0 },
+      { kind: 'following', subject: ann, found: 1, expected: 3 },
+      { kind: 'posts', subject: ben, found: -3, expected: 0 },
+      { kind: 'counts', subject: `${post}.likes`, found: 47, expected: 7 },
     ]
-    expect(dry).toMatchObject({ run: undefined, tally: { drifted: 3, repaired: 0 }, largest })
+    expect((await verified(harness.services)).differences).toMatchObject(found)
     expect(await statsOf(ben)).toMatchObject({ posts: -3 })
-    expect(await run()).toMatchObject({ tally: { drifted: 3, repaired: 3, remaining: 0 }, largest })
+    const sample = found.map((one) => ({ ...one, repaired: true }))
+    expect(await run()).toMatchObject({ differences: 4, repaired: 4, remaining: 0, sample })
     await clean()
-    expect(await run()).toMatchObject({ tally: { drifted: 0 }, largest: [] })
-  })
-
-  test('reconcile of listed users repairs these users and their posts only', async () => {
-    const { user_stats, posts } = harness.services.collections
-    await user_stats.updateMany({ _id: { $in: [ann, ben] } }, { $inc: { followers: 5 } })
-    await posts.updateOne({ _id: toObjectId(post) }, { $inc: { 'counts.likes': 1 } })
-    expect(await run({ users: [ben] })).toMatchObject({
-      tally: { users: 1, drifted: 1, repaired: 1 },
-    })
-    expect(await statsOf(ann)).toMatchObject({ followers: 5 })
-    expect(await run({ users: [ann] })).toMatchObject({
-      tally: { users: 1, posts: 1, repaired: 2 },
-    })
-    await clean()
+    expect(await run()).toMatchObject({ differences: 0, sample: [] })
   })
 
   test('reconcile restores an edge that one collection lost, and reports a history that both contradict', async () => {
@@ -102,19 +84,20 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
       _id: toObjectId(`${'f'.repeat(23)}0` as PostId),
       type: 'UNFOLLOWED',
     })
-    const { tally, reported } = await run()
+    const { byKind, remaining, unrepairable, sample } = await run()
     // With one collection, a missing edge is missing in both directions.
     const both = following === 'collection'
-    expect(tally).toMatchObject({ remaining: 0, edges: both ? 2 : 0 })
+    expect([remaining, byKind['L3 sides']]).toEqual([0, both ? 2 : undefined])
     const left = await followers.find({ follower: ann }).project({ _id: 0, user: 1 }).toArray()
     expect(left.map(({ user }) => user).sort()).toEqual(both ? [ben, carl] : [carl])
     expect(await followers.findOne({ user: carl, follower: ben })).not.toBeNull()
     const lost = [...(both ? [] : [`${ann}>${ben}`]), `${ann}>${dora}`]
     const contradicted = [...lost, `${ben}>${carl}`]
+    const reported = sample.filter((one) => !one.repaired)
     expect(reported.map(({ kind, subject }) => `${kind} ${subject}`).sort()).toEqual(
       contradicted.map((pair) => `history ${pair}`),
     )
-    expect(tally.reported).toBe(contradicted.length)
+    expect(unrepairable).toBe(contradicted.length)
     await harness.rest()
     const { differences } = await verified(harness.services)
     expect(differences.map(({ subject }) => subject).sort()).toEqual(contradicted)
@@ -155,12 +138,9 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     const found = (await verified(services)).differences
     expect([...new Set(found.map(({ subject }) => subject))].sort()).toEqual(pairs)
     expect(found.filter(({ unrepairable }) => unrepairable === undefined)).toEqual([])
-    for (const users of ['all', [ann, ben]] as const) {
-      const { tally, reported } = await run({ users })
-      expect(tally).toMatchObject({ drifted: 0, edges: 0, others: 0, remaining: 0 })
-      expect(tally.reported).toBe(found.length)
-      expect(reported).toEqual(expect.arrayContaining(found))
-    }
+    const report = await run()
+    expect(report).toMatchObject({ repaired: 0, remaining: 0, unrepairable: found.length })
+    expect(report.sample).toEqual(found)
     expect(await stored()).toEqual(before)
   })
 
@@ -168,7 +148,10 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     const { users, user_stats, followers } = harness.services.collections
     await users.deleteOne({ _id: dora })
     await user_stats.deleteMany({ _id: { $in: [dora, ben] } })
-    expect(await run()).toMatchObject({ tally: { accounts: 2, remaining: 0 } })
+    expect(await run()).toMatchObject({
+      ...{ remaining: 0, unrepairable: 0 },
+      byKind: { 'L3 counters': 1, 'L3 no-account': 1 },
+    })
     harness.clock.advance(60_000)
     await harness.rest()
     expect(await users.findOne({ _id: dora })).toBeNull()
@@ -181,8 +164,9 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     await user_stats.updateOne({ _id: people[11] as UserId }, { $inc: { followers: 10 } })
     const { client } = harness.database
     let meddled: Promise<unknown> | undefined
-    const meddle = ({ commandName, command }: { commandName: string; command: object }) => {
-      const isLedger = commandName === 'find' && (command as { find?: string }).find === 'repairs'
+    const meddle = ({ command }: { command: object }) => {
+      const { update, updates } = command as { update?: string; updates?: readonly Document[] }
+      const isLedger = update === 'user_stats' && updates?.[0]?.u.$inc?.repairs === 1
       if (!isLedger || meddled !== undefined) return
       meddled = (async () => {
         await run()
@@ -193,31 +177,27 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     const [one, other] = await Promise.all([run(), run()])
     client.off('commandStarted', meddle)
     await meddled
-    expect(one?.tally.remaining).toBe(0)
-    expect(other?.tally.remaining).toBe(0)
+    expect([one?.remaining, other?.remaining]).toEqual([0, 0])
     expect(await statsOf(people[11] as UserId)).toMatchObject({ followers: 4 })
     await clean()
   })
 
-  test('an interrupted run of reconcile resumes where it was, under the same id', async () => {
-    const { user_stats, reconciliations } = harness.services.collections
+  test('an interrupted run of reconcile leaves the rest to its repeat, and adds no difference twice', async () => {
+    const { user_stats } = harness.services.collections
     await user_stats.updateMany({}, { $inc: { followers: 1 } })
     const stop = new AbortController()
-    const cut = run({
-      signal: stop.signal,
-      onProgress: ({ part }) => part === 'users' && stop.abort(new Error('stop')),
-    })
+    const { client } = harness.database
+    const onUpdate = ({ command }: { command: object }) => {
+      if ((command as { update?: string }).update === 'user_stats') stop.abort(new Error('stop'))
+    }
+    client.on('commandStarted', onUpdate)
+    const cut = reconcile(harness.services, { readers: 'all', signal: stop.signal })
     await expect(cut).rejects.toThrow('stop')
-    const [left] = await reconciliations.find().toArray()
-    expect(left).toMatchObject({ part: expect.any(String), tally: { users: 12, repaired: 12 } })
-    const resumed = await run()
-    expect(resumed).toMatchObject({
-      run: left?._id,
-      tally: { users: 12, drifted: 12, repaired: 12 },
-    })
-    expect(await reconciliations.countDocuments()).toBe(1)
+    client.off('commandStarted', onUpdate)
+    const { differences } = await run()
+    expect(differences).toBeLessThanOrEqual(12)
     await clean()
-    expect((await run()).run).not.toBe(left?._id)
+    expect(await run()).toMatchObject({ differences: 0 })
   })
 
   test('reconcile replaces a dropped snapshot by snapshots of fewer users', async () => {
@@ -230,12 +210,9 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
       if (scans++ % 3 === 0) throw new MongoServerError({ message: 'too old', code: 239 })
       return found
     }
-    const found = await reconcile(
-      { ...harness.services, transactions },
-      { users: 'all', readers: 'all', dryRun: false },
-    )
-    expect(found.tally).toMatchObject({ users: 12, repaired: 12, remaining: 0 })
-    expect(found.tally.renewed).toBeGreaterThan(0)
+    const report = await reconcile({ ...harness.services, transactions }, { readers: 'all' })
+    expect(report).toMatchObject({ checked: { users: 12 }, repaired: 12, remaining: 0 })
+    expect(scans).toBeGreaterThan(3)
     await clean()
   })
 })

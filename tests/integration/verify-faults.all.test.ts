@@ -244,7 +244,7 @@ describe.each(sampledFollowing(1))('behind the back of %s', (following) => {
   beforeAll(async () => {
     const post = await activity(harness, [...names])
     for (const { inject } of faults) await inject({ services: harness.services, post })
-    const { differences, tally } = await verified(harness.services)
+    const { differences, report } = await verified(harness.services)
     const authors = new Map(names.map((name) => [post(name).id as string, name]))
     const named = (text: string) =>
       text
@@ -253,7 +253,7 @@ describe.each(sampledFollowing(1))('behind the back of %s', (following) => {
     for (const { law, kind, subject, expected, found: there } of differences) {
       found.push([`${law} ${kind}`, named(subject), expected, there])
     }
-    inFlight = tally.inFlight
+    inFlight = report.inFlight
   })
 
   test.each(faults.map((fault) => [fault.name, fault] as const))(

@@ -17,10 +17,10 @@ describe('a database on which nothing but the services wrote', () => {
   })
 
   test('verify finds nothing in an undamaged database, and checks all of it', async () => {
-    const { differences, tally } = await verified(harness.services)
+    const { differences, report } = await verified(harness.services)
     expect(differences).toEqual([])
-    expect(tally.inFlight).toBe(0)
-    expect(tally.checked).toEqual({
+    expect(report.inFlight).toBe(0)
+    expect(report.checked).toEqual({
       users: 6,
       edges: 6 * 5 - 2,
       posts: 5,
@@ -63,14 +63,13 @@ describe('a database on which nothing but the services wrote', () => {
     const object = JSON.parse(out.trim().split('\n').at(-1) ?? '')
     expect(object).toEqual({
       checked: expect.objectContaining({ users: 6, readers: 3, timelines: 15 }),
-      drifted: 0,
-      repaired: 0,
       differences: 0,
-      byKind: {},
-      sample: [],
-      harmless: 0,
+      repaired: 0,
+      remaining: 0,
       unrepairable: 0,
       inFlight: 0,
+      byKind: {},
+      sample: [],
       seconds: expect.any(Number),
     })
   })
@@ -133,9 +132,9 @@ describe('a stored timeline', () => {
 
   test('verify reports a missing post of each strategy’s stored timeline', async () => {
     await lose()
-    const { differences, tally } = await verified(harness.services)
+    const { differences, report } = await verified(harness.services)
     expect(differences.toSorted(bySubject)).toEqual(missing().toSorted(bySubject))
-    expect(tally.inFlight).toBe(0)
+    expect(report.inFlight).toBe(0)
     await deliver()
     expect((await verified(harness.services)).differences).toEqual([])
   })
@@ -151,7 +150,7 @@ describe('a stored timeline', () => {
       await addJob(services, kind, payload())
       const waiting = await verified(services)
       expect(waiting.differences).toEqual([])
-      expect(waiting.tally.inFlight).toBe(everyStrategy.length)
+      expect(waiting.report.inFlight).toBe(everyStrategy.length)
       await services.collections.outbox.updateMany({}, { $set: { state: 'PARKED' } })
       const parked = await verified(services)
       const expected = missing('; the jobs of 1 are parked')
@@ -160,7 +159,7 @@ describe('a stored timeline', () => {
       expect(parked.differences.filter(({ law }) => law === 'L4')).toMatchObject([
         { kind: 'parked', subject: expect.stringContaining(kind), found: 'parked: no error' },
       ])
-      expect(parked.tally.inFlight).toBe(0)
+      expect(parked.report.inFlight).toBe(0)
       await services.collections.outbox.deleteMany({})
       await deliver()
     },
@@ -175,12 +174,12 @@ describe('a stored timeline', () => {
       { $set: { complete: false, covered: 'aaa' } },
     )
     await timeline_cache.deleteOne({ _id: 'ann' })
-    const { differences, tally } = await verified(services)
+    const { differences, report } = await verified(services)
     // No job fills them either.
     expect(differences.map(({ kind, subject }) => `${kind} ${subject}`).sort()).toEqual(
       everyStrategy.flatMap((name) => (name === 'CACHE' ? [] : [`backfill ${name}`])).sort(),
     )
-    expect(tally.checked).toMatchObject({ readers: 4, timelines: 3 })
+    expect(report.checked).toMatchObject({ readers: 4, timelines: 3 })
     expect(await timeline_cache.countDocuments({ _id: 'ann' })).toBe(0)
     await strategies.updateMany({}, { $set: { complete: true } })
     await deliver()

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { type Difference, Ledger } from '../../src/integrity/ledger.ts'
-import { type Reconciled, reconcile } from '../../src/integrity/reconcile.ts'
-import { SnapshotScan } from '../../src/integrity/snapshot-scan.ts'
+import type { Invariant, Run } from '../../src/integrity/invariant.ts'
+import { accounts } from '../../src/integrity/invariants/accounts.ts'
+import { postLists } from '../../src/integrity/invariants/post-lists.ts'
+import { applyDifferences, type Difference } from '../../src/integrity/ledger.ts'
+import type { Report } from '../../src/integrity/report.ts'
+import { reconcile } from '../../src/integrity/run.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
@@ -16,10 +19,7 @@ import { type Account, child, endAll, kill } from './processes/reconcile-child.t
 
 const kills = Number(process.env.FEEDLINE_KILLS ?? 3)
 const [trafficMs, driftsPerKill] = [process.env.FEEDLINE_KILLS ? 12_000 : 5_000, 8]
-/**
- * On a busy machine, kills go on after the traffic's time until a run that was interrupted made a repair, and one was
- * resumed by another.
- */
+/** On a busy machine, kills go on after the traffic's time until a run that was interrupted made a repair. */
 const longestMs = trafficMs + 60_000
 const seed = lawSeed().seed ?? 1
 const harness = useServices()
@@ -48,7 +48,6 @@ async function reconciling(
     await Promise.race([one.ended, Promise.all([next, sleep(dice(400 + 100 * killed))])])
     await kill(one)
     lines.push(...one.lines)
-    await leases(new Date(0))
     for (let n = 0; n < driftsPerKill; n++) {
       await onceUnlocked(() => drift(harness.services, dice))
       await sleep(dice(40))
@@ -58,16 +57,7 @@ async function reconciling(
   return lines
 }
 
-/** Ends the lease of a run, also of a live process, which notices this with its next step. */
-const leases = (leasedUntil: Date) =>
-  onceUnlocked(() =>
-    harness.services.collections.reconciliations.updateMany(
-      { done: { $exists: false } },
-      { $set: { leasedUntil } },
-    ),
-  )
-
-const run = () => reconcile(harness.services, { users: 'all', readers: 'all', dryRun: false })
+const run = () => reconcile(harness.services, { readers: 'all' })
 
 test(
   'reconcile during writes, kills and drift ends with counters, edges and history in agreement',
@@ -84,14 +74,16 @@ test(
       }),
     )
     for (const { sendLine } of writers) sendLine()
-    const countResumed = () => collections.reconciliations.countDocuments({ fence: { $gt: 1 } })
-    const countMade = () => collections.repairs.countDocuments()
+    // Each repair of a user or post raises a number of it.
+    const countMade = async () =>
+      (await collections.user_stats.countDocuments({ repairs: { $gt: 0 } })) +
+      (await collections.posts.countDocuments({ repairs: { $gt: 0 } }))
     const isOver = async () => {
       const spent = performance.now() - begun
       if (spent <= trafficMs || spent > longestMs) return spent > longestMs
-      return (await countResumed()) > 0 && (await countMade()) > 0
+      return (await countMade()) > 0
     }
-    const tallies = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
+    const reports = (await Promise.all([0, 1].map((slot) => reconciling(slot, isOver)))).flat()
     for (const { process, sendLine, ended, lines } of writers) {
       sendLine()
       expect([await ended, process.exitCode]).toEqual([null, 0])
@@ -104,25 +96,18 @@ test(
     const dice = diceOf(seed + 2_000)
     for (let n = 0; n < 40; n++) await onceUnlocked(() => drift(services, dice))
 
-    // Ignores interrupted runs. The runs that begin here must suffice, and two concurrent runs repair all drift once.
-    await leases(new Date(Date.now() + 3_600_000))
+    // Two concurrent runs repair all drift once.
     const made = await countMade()
-    const resumed = await countResumed()
     const last = await Promise.all([run(), run()])
     await harness.rest()
-    const runs = `${tallies.length} runs, ${resumed} resumed, ${made} repairs`
+    const runs = `${reports.length} runs, ${made} repaired`
     noteFact(
       `L3: ${kills} kills, during them ${runs}; ${account.length} pairs; at last ${last.map(sums)}`,
     )
-    expect(last.map(({ tally }) => tally.remaining)).toEqual([0, 0])
+    expect(last.map(({ remaining }) => remaining)).toEqual([0, 0])
     await inAgreement()
-    expect((await run()).tally).toMatchObject({ drifted: 0, edges: 0 })
+    expect(await run()).toMatchObject({ repaired: 0, remaining: 0 })
     expect(made).toBeGreaterThan(0)
-    expect(resumed).toBeGreaterThan(0)
-
-    await leases(new Date(0))
-    while (await collections.reconciliations.findOne({ done: { $exists: false } })) await run()
-    await inAgreement()
 
     // No acknowledged follow or unfollow of users without drift was undone.
     const found = new Set<string>()
@@ -143,8 +128,7 @@ async function inAgreement(): Promise<void> {
   expect((await verified(harness.services)).differences).toEqual([])
 }
 
-const sums = ({ tally: { drifted, repaired, edges } }: Reconciled) =>
-  `${drifted} drifted, ${repaired} repaired, ${edges} edges`
+const sums = ({ differences, repaired }: Report) => `${differences} found, ${repaired} repaired`
 
 describe('between a scan and its repair', () => {
   const harness = useServices()
@@ -161,68 +145,74 @@ describe('between a scan and its repair', () => {
   }
   const miscount = (user: UserId) =>
     harness.services.collections.user_stats.updateOne({ _id: user }, { $inc: { followers: 7 } })
-  const countDifferences = async (user: UserId) => {
-    const scan = new SnapshotScan(harness.services)
-    return (await scan.countUsersOnce({ $in: [user] })).differences
+  const differencesOf = async <Suspect>(
+    { check }: Pick<Invariant<object, Suspect>, 'check'>,
+    subject: Suspect,
+  ) => {
+    const { transactions } = harness.services
+    const verdict = await transactions.atSnapshot((at) => check([subject], at, true))
+    return [...new Set(verdict.violations.flatMap(({ difference }) => difference ?? []))]
   }
-  const apply = (run: string, drifted: readonly Difference[]) => {
+  const runOf = () => ({ ...harness.services, malformed: new Set() }) as unknown as Run
+  const countDifferences = (user: UserId) => differencesOf(accounts(runOf()), user)
+  const apply = (drifted: readonly Difference[]) => {
     const { collections, transactions } = harness.services
-    return new Ledger(collections, transactions, Date.now).apply(run, drifted, () => 0)
+    return applyDifferences(collections, transactions, drifted)
   }
 
   /** The ways to repair. Each counts first, and returns the function that repairs. */
-  const ways: Record<string, (user: UserId, run: string) => Promise<() => Promise<unknown>>> = {
+  const ways: Record<string, (user: UserId) => Promise<() => Promise<unknown>>> = {
     'setting what was counted': async (user) => {
       const { followers, user_stats } = harness.services.collections
       const counted = await followers.countDocuments({ user })
       return () => user_stats.updateOne({ _id: user }, { $set: { followers: counted } })
     },
-    'adding the difference without a record': async (user) => {
+    'adding the difference without a number of repairs': async (user) => {
       const [drifted] = await countDifferences(user)
       const { user_stats } = harness.services.collections
       return () => user_stats.updateOne({ _id: user }, { $inc: { ...drifted?.delta } })
     },
-    'the ledger': async (user, run) => {
+    'the ledger': async (user) => {
       const drifted = await countDifferences(user)
-      return () => apply(run, drifted)
+      return () => apply(drifted)
     },
   }
 
   test.each([
     ['setting what was counted', ['followers counts 0, stored 1'], []],
-    ['adding the difference without a record', [], ['followers counts -7, stored 0']],
+    ['adding the difference without a number of repairs', [], ['followers counts -7, stored 0']],
     ['the ledger', [], []],
   ])('%s leaves %j after a follow, %j after a repair', async (name, followed, repaired) => {
     const way = ways[name] as (typeof ways)[string]
     const one = await scene()
-    const repair = await way(one.ann, 'run')
+    const repair = await way(one.ann)
     await one.services.follows.follow(one.ben, one.ann)
     await repair()
     const wrong = (user: UserId, problems: readonly string[]) => problems.map((p) => `${user}.${p}`)
     expect(await problemsOf(harness, one.prefix)).toEqual(wrong(one.ann, followed))
 
     const other = await scene()
-    const repairs = [await way(other.ann, 'one'), await way(other.ann, 'other')]
+    const repairs = [await way(other.ann), await way(other.ann)]
     for (const each of repairs) await each()
     expect(await problemsOf(harness, other.prefix)).toEqual(wrong(other.ann, repaired))
   })
 
-  test('a run of reconcile applies a difference once, also from two processes', async () => {
+  test('reconcile applies a difference once, also from two processes', async () => {
     const { ann, prefix } = await scene()
     const drifted = await countDifferences(ann)
-    const both = await Promise.all([apply('a', drifted), apply('a', drifted)])
+    const both = await Promise.all([apply(drifted), apply(drifted)])
     expect(both.flat()).toEqual(drifted)
-    expect(await apply('a', drifted)).toEqual([])
+    expect(await apply(drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
   test('a run of reconcile applies no difference that another run has repaired since, even if it recurs', async () => {
     const { ann, prefix } = await scene()
     const [drifted, stale] = [await countDifferences(ann), await countDifferences(ann)]
-    expect(await apply('b', drifted)).toHaveLength(1)
+    expect(await apply(drifted)).toHaveLength(1)
     await miscount(ann)
-    expect(await apply('c', stale)).toEqual([])
-    expect(await apply('c', await countDifferences(ann))).toHaveLength(1)
+    expect(await apply(stale)).toEqual([])
+    expect(await apply(await countDifferences(ann))).toHaveLength(1)
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
@@ -231,27 +221,26 @@ describe('between a scan and its repair', () => {
     const { collections, posts } = services
     const { id } = await posts.create(ann, { text: 'hello' })
     const key = { author: ann, _id: toObjectId(id) }
-    const countPostDifferences = async () =>
-      (await new SnapshotScan(services).countPosts(key, key._id)).differences
+    const countPostDifferences = () => differencesOf(postLists(runOf()), key._id)
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
     const drifted = await countPostDifferences()
-    expect(await apply('d', drifted)).toMatchObject([{ delta: { likes: -5 } }])
-    expect([...(await apply('d', drifted)), ...(await apply('e', drifted))]).toEqual([])
+    expect(await apply(drifted)).toMatchObject([{ delta: { likes: -5 } }])
+    expect([...(await apply(drifted)), ...(await apply(drifted))]).toEqual([])
     expect(await collections.posts.findOne(key)).toMatchObject({ counts: { likes: 0 } })
     await collections.posts.updateOne(key, { $set: { 'counts.likes': 5 } })
     const stale = await countPostDifferences()
     await posts.delete(ann, { id, author: ann })
-    expect(await apply('f', stale)).toEqual([])
+    expect(await apply(stale)).toEqual([])
   })
 
   test('reconcile applies no difference to the next owner of a deleted user’s handle', async () => {
     const { services, ann, prefix } = await scene()
     const drifted = await countDifferences(ann)
     await services.users.delete(ann)
-    expect(await apply('g', drifted)).toEqual([])
+    expect(await apply(drifted)).toEqual([])
     await harness.rest()
     await services.users.create(ann, { name: 'again' })
-    expect(await apply('g', drifted)).toEqual([])
+    expect(await apply(drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
@@ -261,8 +250,8 @@ describe('between a scan and its repair', () => {
     await services.collections.following.deleteOne({ user: ann, followee: ben })
     const drifted = await countDifferences(ann)
     expect(drifted).toMatchObject([{ delta: { followers: -7, following: -1 } }])
-    await reconcile(services, { users: [ann], readers: 0, dryRun: false })
-    expect(await apply('h', drifted)).toEqual([])
+    await reconcile(services, { readers: 0 })
+    expect(await apply(drifted)).toEqual([])
     expect(await problemsOf(harness, prefix)).toEqual([])
   })
 
@@ -278,8 +267,8 @@ describe('between a scan and its repair', () => {
       if (fan) follows.push(services.follows.follow(fan, ann))
     }, 50)
     try {
-      const { tally } = await reconcile(services, { users: [ann], readers: 0, dryRun: false })
-      expect(tally).toMatchObject({ edges: 40 })
+      const { byKind, remaining } = await reconcile(services, { readers: 0 })
+      expect([byKind['L3 sides'], remaining]).toEqual([40, 0])
     } finally {
       clearInterval(timer)
       await Promise.all(follows)
@@ -293,7 +282,7 @@ describe('between a scan and its repair', () => {
     await followers.deleteOne({ user: ben, follower: ann })
     await following.deleteOne({ user: ann, followee: ben })
     await services.follows.follow(ann, ben)
-    await reconcile(services, { users: [ann, ben], readers: 0, dryRun: false })
+    await reconcile(services, { readers: 0 })
     const { differences } = await verified(services)
     expect(differences.filter(({ subject }) => subject === `${ann}>${ben}`)).toEqual([])
   })

@@ -1,19 +1,16 @@
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { Finding, IntegrityServices } from '../../src/integrity/invariant.ts'
-import { Tally, verify } from '../../src/integrity/verify.ts'
+import type { IntegrityServices } from '../../src/integrity/invariant.ts'
+import { Report } from '../../src/integrity/report.ts'
+import { verify } from '../../src/integrity/run.ts'
 import { type EngagementId, IdMint, type PostRef, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { handle, type ServicesHarness } from './services.ts'
 
-/** The findings of `verify` over all data, and the harmless findings separately. */
+/** All findings of `verify` over all data, and its report. */
 export async function verified(services: IntegrityServices) {
-  const tally = new Tally()
-  const [differences, harmless]: [Finding[], Finding[]] = [[], []]
-  for await (const one of verify(services, { readers: 'all' }, tally)) {
-    if (one.harmless) harmless.push(one)
-    else differences.push(one)
-  }
-  return { differences, harmless, tally }
+  const report = new Report(Number.POSITIVE_INFINITY)
+  await verify(services, { readers: 'all' }, report)
+  return { differences: report.sample, report }
 }
 
 const mint = new IdMint(() => Date.now() + 500)

@@ -31,7 +31,7 @@ describe('configuration', () => {
   })
 
   test('an empty or blank variable counts as absent', () => {
-    expect(readConfig({ PORT: '', DRIFT_SAMPLE: '' })).toMatchObject({ http: { port: 4000 } })
+    expect(readConfig({ PORT: '', OVERFLOW_THRESHOLD: '' })).toMatchObject({ http: { port: 4000 } })
     const blank = { PORT: ' ', MONGODB_URI: '  ', FEEDLINE_DATA: '\t' }
     expect(readConfig(blank)).toEqual(readConfig({}))
     expect(problemsOf({ ...production, AUTH_JWT_SECRET: ' '.repeat(40) })).toEqual([
@@ -53,12 +53,12 @@ describe('configuration', () => {
       PORT: '80\r',
       HOST: ' 0.0.0.0 ',
       AUTH_JWT_SECRET: `${secret}\r`,
-      DRIFT_SAMPLE: '0.5\t',
+      OVERFLOW_THRESHOLD: '50\t',
     }
     expect(readConfig(given)).toMatchObject({
       http: { port: 80, host: '0.0.0.0' },
       auth: { secret },
-      drift: { sharePerHour: 0.5 },
+      engagement: { capacity: 500 },
     })
   })
 

@@ -24,16 +24,7 @@ test('no two reactions share a kind of job, so each fails and retries by itself'
 })
 
 /** The collections of the core, which no feature writes alone. */
-const ofCore = [
-  'outbox',
-  'idempotency_keys',
-  'imports',
-  'reconciliations',
-  'repairs',
-  'rate_limits',
-  'versions',
-  'meta',
-]
+const ofCore = ['outbox', 'idempotency_keys', 'imports', 'rate_limits', 'versions', 'meta']
 
 test('each collection belongs to one feature or to the core', () => {
   expect([...ownedCollections.flat(), ...ofCore].sort()).toEqual([...collectionNames].sort())

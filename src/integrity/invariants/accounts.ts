@@ -1,145 +1,241 @@
-import type { Document } from '../../db/mongo.ts'
+import type { UserDoc, UserStatsDoc } from '../../db/collections.ts'
+import type { Collection, Document } from '../../db/mongo.ts'
+import { conforms, shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { deletionKind } from '../../users/deletion.ts'
-import { accountState, type CountedUser } from '../counted-users.ts'
 import {
-  type Discrepancy,
+  type Finding,
   findingOf,
   type IntegrityServices,
   type Invariant,
+  type Run,
+  type Verdict,
   type Violation,
 } from '../invariant.ts'
-import type { ScannedUsers } from '../snapshot-scan.ts'
+import { countersOf, type Difference, differenceOf } from '../ledger.ts'
+import { mergeJoin } from '../merge-join.ts'
 
 const invariant = { name: 'accounts', law: 'L3' } as const
+
+/** The counters of a user. */
+const userCounters = ['followers', 'following', 'posts'] as const
+
+/** The account and the counters of a handle, and the numbers of documents that the counters count. */
+interface CountedUser extends Partial<Readonly<Record<(typeof userCounters)[number], number>>> {
+  readonly key: string
+  /** MALFORMED: the invariant `document-shapes` names it. */
+  readonly account?: 'LIVE' | 'LEAVING' | 'MALFORMED'
+  readonly createdAt?: Date
+  readonly stats?: UserStatsDoc
+}
 
 /** Documents that a handle lacks, or has and should not have. */
 type Problem = 'NO_COUNTERS' | 'NO_ACCOUNT' | 'SPARE_COUNTERS' | 'NO_JOB'
 
 interface AccountViolation extends Violation {
   readonly handle: string
-  readonly problem: Problem
+  readonly problem?: Problem
 }
 
-/** Whether a handle needs a recheck. Every deleted account does, since the scan does not read its job. */
-export const isSuspectAccount = ({ account, stats, ...stored }: CountedUser): boolean =>
-  account === 'LEAVING' ||
-  (account !== 'MALFORMED' && (account === 'LIVE') !== (stats !== undefined)) ||
-  (account === undefined && Boolean(stored.followers || stored.following || stored.posts))
-
 /**
- * Law L3: exactly the live accounts have counters. Edges and posts belong to an account. A deleted account has a job
- * that deletes its data. The suspects come from the scan of the counters. A recheck is three commands, and three more
- * for each handle without an account.
+ * Law L3: exactly the live accounts have counters, which equal the numbers of stored edges and posts. Edges and posts
+ * belong to an account. A deleted account has a job that deletes its data. The range is a condition on a handle. A scan
+ * is five commands, each over one range of an index, and a check six.
  *
  * Edges and posts without an account and without counters are deleted like the data of a deleted account. If the
  * counters still exist, only the account document is lost, and nothing is deleted.
  */
-export const accounts = (
-  services: IntegrityServices,
-): Invariant<Pick<ScannedUsers, 'suspects'>, string, AccountViolation> => ({
+export const accounts = (run: Run): Invariant<object, string, AccountViolation> => ({
   ...invariant,
-  async *scan({ suspects }) {
-    yield* suspects
+  async *scan(handles) {
+    const { checked } = run.report
+    for await (const user of countUsers(run, handles)) {
+      checked.edges += user.followers ?? 0
+      if (user.account === 'LIVE') checked.users++
+      if (isSuspect(user)) yield user.key
+    }
   },
-  recheck: (handles, at) => recheck(services, handles, at),
+  async check(handles, at, counts): Promise<Verdict<AccountViolation>> {
+    const among = { $in: [...handles] }
+    const purge = { kind: deletionKind, 'payload.user': among }
+    const purges = await run.collections.outbox.find(purge, { ...at }).toArray()
+    const leaving = new Set(purges.map(({ payload }) => payload.user))
+    const violations: AccountViolation[] = []
+    let inFlight = 0
+    const users = counts ? countUsers(run, among, at) : readUsers(run, handles, at)
+    for await (const user of users) {
+      violations.push(...problemsOf(user, leaving), ...(counts ? wrongCounters(user) : []))
+      if (user.account === 'LEAVING' && leaving.has(user.key)) inFlight++
+    }
+    return { violations, inFlight }
+  },
   async repair(tx, violations) {
-    const { collections, outbox, stats } = services
-    const { users } = collections
-    const { session } = tx
+    const { collections, outbox, stats } = run
     const those = (...problems: Problem[]) =>
       violations.flatMap(({ handle, problem }) =>
-        problems.includes(problem) ? [handle as UserId] : [],
+        problem && problems.includes(problem) ? [handle as UserId] : [],
       )
-    const [opened, spare, gone] = [
-      those('NO_COUNTERS'),
-      those('SPARE_COUNTERS'),
-      those('NO_ACCOUNT'),
-    ]
+    const [opened, spare] = [those('NO_COUNTERS'), those('SPARE_COUNTERS')]
     if (opened.length > 0) {
       await stats.open(tx, opened)
       // The posts of these users were hidden.
       await raiseVersions(collections, changesOfAccounts(opened), tx)
     }
     if (spare.length > 0) await stats.close(tx, spare)
-    if (gone.length > 0) {
-      const now = new Date(services.now())
-      await users.insertMany(
-        gone.map((_id) => ({ _id, createdAt: now, deletedAt: now })),
-        { session },
-      )
-    }
-    const kind = deletionKind
-    const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) => ({ kind, payload: { user } }))
+    const now = new Date(run.now())
+    const gone = those('NO_ACCOUNT').map((_id) => ({ _id, createdAt: now, deletedAt: now }))
+    if (gone.length > 0) await collections.users.insertMany(gone, { session: tx.session })
+    const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) => ({
+      ...{ kind: deletionKind, payload: { user } },
+    }))
     await outbox.enqueue(tx, jobs)
   },
 })
 
-async function recheck(services: IntegrityServices, handles: readonly string[], at: Tx) {
-  const { users, user_stats, outbox } = services.collections
-  const among = { _id: { $in: [...handles] } }
-  const found = await users.find(among, { ...at }).toArray()
-  const known = new Map(found.map((doc) => [doc._id, accountState(doc)]))
-  const counting = await user_stats.find(among, { ...at, projection: { _id: 1 } }).toArray()
-  const counted = new Set(counting.map(({ _id }) => _id))
-  const kind = deletionKind
-  const purge = { kind, 'payload.user': { $in: [...handles] } }
-  const purges = await outbox.find(purge, { ...at }).toArray()
-  const cleared = new Set(purges.map(({ payload }) => payload.user))
-  const violations: AccountViolation[] = []
-  let inFlight = 0
-  for (const handle of handles) {
-    const add = (problem: Problem, wrong: Omit<Discrepancy, 'subject'>) =>
-      violations.push({
-        handle,
-        problem,
-        finding: findingOf(invariant, { subject: handle, ...wrong }),
-      })
-    const account = known.get(handle)
-    if (account === 'MALFORMED') continue
-    const stats = counted.has(handle)
-    const left = account ? '' : await storedUnder(services, handle, at)
-    const spare = {
-      kind: 'counters',
-      expected: 'none without a live account',
-      found: 'counters',
-    } as const
-    if (account === 'LIVE' && !stats) {
-      const expected = 'the counters of a live account'
-      add('NO_COUNTERS', { kind: 'counters', expected, found: 'none' })
-    }
-    if (account !== 'LIVE' && stats) {
-      add('SPARE_COUNTERS', left ? { ...spare, unrepairable: lostAccount } : spare)
-    }
-    if (!account && left) {
-      const wrong = { kind: 'no-account', expected: 'nothing without an account', found: left }
-      add('NO_ACCOUNT', stats ? { ...wrong, unrepairable: lostAccount } : wrong)
-    }
-    if (account === 'LEAVING' && cleared.has(handle)) inFlight++
-    else if (account === 'LEAVING') {
-      add('NO_JOB', { kind: 'purge', expected: 'a job that clears it', found: 'none' })
-    }
-  }
-  return { violations, inFlight }
-}
+/** Whether a handle needs a check. Every deleted account does, since the scan does not read its job. */
+const isSuspect = (user: CountedUser): boolean =>
+  user.account === 'LEAVING' ||
+  problemsOf(user, new Set()).length > 0 ||
+  differenceIn(user) !== undefined
 
 const lostAccount =
   'The account document is lost. Restore it from a backup, or delete the counters. The next run then removes all data of the account.'
 
-/** The kinds of data that a handle has, e.g. `followers, posts`. Three commands that read one key each. */
-async function storedUnder(
-  { collections: { posts }, edges }: IntegrityServices,
-  handle: string,
-  at: Tx,
-): Promise<string> {
-  const { followers, following } = edges
-  const one = { ...at, projection: { _id: 1 } } as const
-  const found: (Document | null)[] = [
-    await followers.collection.findOne({ user: handle }, one),
-    await following.collection.findOne({ [following.owner]: handle }, one),
-    await posts.findOne({ author: handle }, one),
-  ]
-  return ['followers', 'following', 'posts'].filter((_, n) => found[n]).join(', ')
+function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountViolation[] {
+  const { key: handle, account, stats } = user
+  const violations: AccountViolation[] = []
+  const add = (problem: Problem, wrong: Omit<Finding, 'law' | 'invariant' | 'subject'>) =>
+    violations.push({
+      ...{ handle, problem, finding: findingOf(invariant, { subject: handle, ...wrong }) },
+    })
+  if (account === 'MALFORMED') return []
+  const left = account ? '' : userCounters.filter((name) => user[name]).join(', ')
+  const isLost = left !== '' && stats !== undefined
+  const reason = isLost ? { unrepairable: lostAccount } : {}
+  if (account === 'LIVE' && !stats) {
+    const expected = 'the counters of a live account'
+    add('NO_COUNTERS', { kind: 'counters', expected, found: 'none' })
+  }
+  if (account !== 'LIVE' && stats) {
+    const expected = 'none without a live account'
+    add('SPARE_COUNTERS', { kind: 'counters', expected, found: 'counters', ...reason })
+  }
+  if (left) {
+    const expected = 'nothing without an account'
+    add('NO_ACCOUNT', { kind: 'no-account', expected, found: left, ...reason })
+  }
+  if (account === 'LEAVING' && !leaving.has(handle)) {
+    add('NO_JOB', { kind: 'purge', expected: 'a job that clears it', found: 'none' })
+  }
+  return violations
 }
+
+function differenceIn(user: CountedUser): Difference | undefined {
+  const { key: id, account, createdAt, stats } = user
+  if (account !== 'LIVE' || !stats || !conforms(shapes.user_stats, stats)) return undefined
+  return differenceOf(
+    { kind: 'USER', id, repairs: stats.repairs ?? 0, ...(createdAt && { since: createdAt }) },
+    userCounters.map((name) => [name, stats[name], user[name] ?? 0]),
+  )
+}
+
+/** The wrong counters of a live account, which are repaired together. */
+function wrongCounters(user: CountedUser): AccountViolation[] {
+  const [difference, { key: handle }] = [differenceIn(user), user]
+  if (!difference) return []
+  return countersOf(difference).map(({ name: kind, expected, found }) => {
+    const finding = findingOf(invariant, { kind, subject: handle, expected, found })
+    return { handle, finding, difference }
+  })
+}
+
+/** Whether an account is live, from its document. */
+function accountState(doc: UserDoc): NonNullable<CountedUser['account']> {
+  const { createdAt, deletedAt } = doc
+  const dates = 'deletedAt' in doc ? [createdAt, deletedAt] : [createdAt]
+  if (!dates.every((date) => date instanceof Date)) return 'MALFORMED'
+  return deletedAt ? 'LEAVING' : 'LIVE'
+}
+
+/** The collections whose documents are counted, with the field that names the owner. */
+const countedIn = ({
+  collections: { posts },
+  edges: { followers, following },
+}: IntegrityServices) =>
+  [
+    { name: 'followers', collection: followers.collection, owner: 'user' },
+    { name: 'following', collection: following.collection, owner: following.owner },
+    { name: 'posts', collection: posts as unknown as Collection<Document>, owner: 'author' },
+  ] as { name: (typeof userCounters)[number]; collection: Collection<Document>; owner: string }[]
+
+/**
+ * Yields every matching handle that occurs in any of the collections, in order, with its counts. Holds one handle of
+ * each collection. Five commands, each over one range of an index.
+ * @param handles a condition on a handle.
+ */
+export const countUsers = (
+  services: IntegrityServices,
+  handles: object,
+  at?: Tx,
+): AsyncGenerator<CountedUser> =>
+  mergeJoin([...documents(services, handles, at), ...countedIn(services).map(count(handles, at))])
+
+/** As {@link countUsers}, without counts: whether there is a document. Two commands, and three for each lost account. */
+async function* readUsers(
+  services: IntegrityServices,
+  handles: readonly string[],
+  at: Tx,
+): AsyncGenerator<CountedUser> {
+  const found = new Map<string, CountedUser>()
+  for await (const user of mergeJoin(documents(services, { $in: [...handles] }, at))) {
+    found.set(user.key, user)
+  }
+  for (const key of new Set(handles)) {
+    let user: CountedUser = found.get(key) ?? { key }
+    for (const { name, collection, owner } of user.account ? [] : countedIn(services)) {
+      const first = await collection.findOne({ [owner]: key }, { ...at, projection: { _id: 1 } })
+      if (first) user = { ...user, [name]: 1 }
+    }
+    yield user
+  }
+}
+
+function documents(
+  { collections: { users, user_stats } }: IntegrityServices,
+  handles: object,
+  at: Tx | undefined,
+): AsyncIterable<CountedUser>[] {
+  async function* stored(): AsyncGenerator<CountedUser> {
+    for await (const doc of users.find({ _id: handles }, { ...at }).sort({ _id: 1 })) {
+      yield { key: doc._id, createdAt: doc.createdAt, account: accountState(doc) }
+    }
+  }
+  async function* counters(): AsyncGenerator<CountedUser> {
+    const found = user_stats.find({ _id: handles }, { ...at }).sort({ _id: 1 })
+    for await (const stats of found) yield { key: stats._id, stats }
+  }
+  return [stored(), counters()]
+}
+
+/** Counts by owner, over the index alone. */
+const count = (handles: object, at: Tx | undefined) =>
+  async function* ({
+    name,
+    collection,
+    owner,
+  }: ReturnType<typeof countedIn>[number]): AsyncGenerator<CountedUser> {
+    const found = collection.aggregate<{ _id: string; count: number }>(
+      [
+        { $match: { [owner]: handles } },
+        { $group: { _id: `$${owner}`, count: { $sum: 1 } } },
+        { $sort: { _id: 1 } },
+      ],
+      { ...at },
+    )
+    for await (const { _id, count } of found) {
+      // An array of handles matches a condition on a handle.
+      if (typeof _id === 'string') yield { key: _id, [name]: count }
+    }
+  }

@@ -44,7 +44,7 @@ export const celebrityMarks = ({
       },
       { $unset: 'user' },
     ]),
-  async recheck(some, at) {
+  async check(some, at) {
     const among = { _id: { $in: some.map(({ _id }) => _id) } }
     const marks = { ...among, ...wellFormed('celebrities') }
     const standing = await celebrities.find(marks, { ...at }).toArray()

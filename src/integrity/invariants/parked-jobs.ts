@@ -11,7 +11,7 @@ export const parkedJobs = ({
 }: IntegrityServices): Invariant<object, JobDoc> => ({
   ...invariant,
   scan: () => outbox.find({ state: 'PARKED' }),
-  async recheck(jobs, at) {
+  async check(jobs, at) {
     const parked = { _id: { $in: jobs.map(({ _id }) => _id) }, state: 'PARKED' as const }
     const found = await outbox.find(parked, { ...at }).toArray()
     const violations = found.map(({ _id, kind, error }) => ({

@@ -1,120 +1,329 @@
+import type { CollectionName, Documents } from '../../db/collections.ts'
+import type { Collection } from '../../db/mongo.ts'
+import { toObjectId } from '../../db/object-id.ts'
+import { conforms, type ShapedName, shapes } from '../../db/shapes.ts'
 import { raiseTimelines } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
-import { isBackfilled, type Registered } from '../../feed/registry/registry.ts'
+import {
+  isBackfilled,
+  type Registered,
+  type Registration,
+  writersIn,
+} from '../../feed/registry/registry.ts'
 import {
   descriptors,
   type FeedStrategyName,
   type MaterialisedName,
 } from '../../feed/strategies/list.ts'
-import { chunks } from '../../lib/batch.ts'
-import type { PostRef, UserId } from '../../lib/ids.ts'
-import { type Comparison, compareTimelines, postsMax } from '../compare-timelines.ts'
-import { type Finding, findingOf, type IntegrityServices } from '../invariant.ts'
-import { isComparable } from '../stored-entries.ts'
+import { batches, chunks } from '../../lib/batch.ts'
+import type { PostId, PostRef, TimeId, UserId } from '../../lib/ids.ts'
+import { pageSizeMax } from '../../lib/page.ts'
+import { failureOf } from '../inspect.ts'
+import { type Finding, findingOf, type IntegrityServices, type Run } from '../invariant.ts'
+import { idRanges } from '../ranges.ts'
 
-export const timelinesId = { name: 'timelines', law: 'L1' } as const
+const invariant = { name: 'timelines', law: 'L1' } as const
 
+/** The readers whose timelines are checked: a number of random readers, or all readers. */
+export type Readers = number | 'all'
+
+/** The most readers that one command loads, and that are checked concurrently. */
+const [readersAtOnce, readersTogether] = [1_000, 4]
 /** How often a timeline that differs is compared in total. */
 const comparisons = 3
-/** The most posts that a finding names. */
-const namedMax = 5
+/** The most posts of each kind that a comparison lists, and that a finding names. */
+const [postsMax, namedMax] = [200, 5]
 
-/** The findings about the timelines of one reader, and the strategies to repair. */
-export interface ReaderVerdict {
+/** The findings about the timelines of one reader. */
+interface ReaderVerdict {
   readonly findings: readonly Finding[]
   /** Posts that a waiting job will deliver. */
   readonly inFlight: number
   /** The number of compared timelines. */
   readonly timelines: number
-  /** Strategies whose timeline of this reader only lacks posts. */
-  readonly lacking: readonly MaterialisedName[]
-  /** Strategies whose timeline of this reader shows extra posts, or another order. */
-  readonly wrong: readonly MaterialisedName[]
+  /** Strategies with findings, and whether their timeline only lacks posts. */
+  readonly broken: ReadonlyMap<MaterialisedName, 'LACKING' | 'WRONG'>
 }
 
 /**
- * Law L1: a stored timeline shows the same posts as FANOUT_ON_READ. Compares every strategy that the database maintains
- * and that covers the reader. A missing post is in flight if a waiting job will deliver it, but not if the job is
- * parked. Does not compare a timeline that the read would create, such as a CACHE. Walks the timeline once for each
- * strategy, and up to twice more if one differs.
+ * Law L1: a stored timeline holds each entry once and in its place, and shows the same posts as FANOUT_ON_READ. Compares
+ * every strategy that the database maintains and that covers the reader, a few readers at a time. A missing post is in
+ * flight if a waiting job will deliver it, but not if the job is parked. Does not compare a timeline that the read would
+ * create, such as a CACHE. Reads pass over entries of deleted posts and of authors that the reader does not follow, so
+ * they are no violation. If the run repairs, rebuilds timelines, and checks them again.
+ * Walks the timeline twice for each strategy, and up to four times more if one differs.
  */
-export async function compareReader(
-  services: IntegrityServices,
+export async function checkTimelines(run: Run, readers: Readers): Promise<void> {
+  const { report } = run
+  for await (const some of readersOf(run, readers)) {
+    const registered = await run.registry.read()
+    if (registered.size === 0) return
+    for (const few of chunks(some, readersTogether)) {
+      run.signal?.throwIfAborted()
+      await Promise.all(few.map((reader) => checkReader(run, reader, registered)))
+      report.checked.readers += few.length
+    }
+  }
+}
+
+async function checkReader(run: Run, reader: UserId, registered: Registered): Promise<void> {
+  const { report } = run
+  try {
+    const { findings, broken, ...verdict } = await judgeReader(run, reader, registered)
+    report.checked.timelines += verdict.timelines
+    report.inFlight += verdict.inFlight
+    const isRepaired = run.repair && findings.length > 0
+    if (isRepaired) await rebuildReader(run, reader, broken)
+    const left = isRepaired ? (await judgeReader(run, reader, registered)).findings : findings
+    const isLeft = ({ kind, subject }: Finding) =>
+      left.some((one) => one.kind === kind && one.subject === subject)
+    for (const finding of findings) report.add(finding, !isLeft(finding))
+  } catch (error) {
+    report.add({ ...failureOf(invariant, error), subject: reader })
+  }
+}
+
+/** The handles of readers that have an account, up to 1,000 at a time. Two commands. */
+async function* readersOf(
+  { collections: { user_stats, users } }: IntegrityServices,
+  readers: Readers,
+): AsyncGenerator<UserId[]> {
+  const projection = { _id: 1 } as const
+  const withAccount = async (ids: readonly unknown[]) => {
+    const handles = ids.filter((id) => typeof id === 'string')
+    const accounts = await users.find({ _id: { $in: handles } }, { projection }).toArray()
+    return accounts.map(({ _id }) => _id as UserId)
+  }
+  if (readers === 0) return
+  if (readers !== 'all') {
+    const sample = user_stats.aggregate([{ $sample: { size: readers } }, { $project: projection }])
+    yield withAccount((await sample.toArray()).map(({ _id }) => _id))
+    return
+  }
+  for await (const range of idRanges(user_stats as unknown as Collection, readersAtOnce, '')) {
+    const stats = await user_stats.find({ _id: range }, { projection }).toArray()
+    yield withAccount(stats.map(({ _id }) => _id))
+  }
+}
+
+async function judgeReader(
+  run: Run,
   reader: UserId,
   registered: Registered,
 ): Promise<ReaderVerdict> {
-  const strategies = await strategiesFor(services, reader, registered)
-  const timelines = strategies.length
-  let found = await compareTimelines(services.feed, reader, strategies)
-  let jobs: Jobs = { waiting: new Set(), parked: new Set() }
-  for (let n = 2; n <= comparisons; n++) {
-    const differing = [...found].filter(([, one]) => differs(one))
-    if (differing.length === 0)
-      return { findings: [], inFlight: 0, timelines, lacking: [], wrong: [] }
-    // Reads the jobs before the next comparison, which then shows the posts of all jobs that are already done.
-    jobs = await jobsFor(
-      services,
-      reader,
-      differing.flatMap(([, { missing }]) => missing),
-    )
-    const names = differing.map(([name]) => name)
-    const again = await compareTimelines(services.feed, reader, names)
-    found = new Map(names.map((name) => [name, both(found.get(name), again.get(name))]))
+  const findings: Finding[] = []
+  const broken = new Map<MaterialisedName, 'LACKING' | 'WRONG'>()
+  let [inFlight, timelines] = [0, 0]
+  for (const registration of writersIn(registered)) {
+    const flaw = await findFlaw(run, reader, registration)
+    if (flaw === undefined) continue
+    const [expected, found] = ['each entry once and in its place', flaw]
+    const subject = `${reader} ${registration._id}`
+    findings.push(findingOf(invariant, { kind: 'stored', subject, expected, found }))
+    broken.set(registration._id, 'WRONG')
   }
-  const { waiting } = jobs
-  const late = [...found].flatMap(([, { missing }]) => missing.filter(({ id }) => waiting.has(id)))
-  const verdicts = [...found].map(
-    ([name, one]) => [name, findingsOf(reader, name, one, jobs)] as const,
-  )
-  return {
-    findings: verdicts.flatMap(([, findings]) => findings),
-    inFlight: late.length,
-    timelines,
-    lacking: namesOf(verdicts, (kinds) => kinds.every((kind) => kind === 'missing')),
-    wrong: namesOf(verdicts, (kinds) => kinds.some((kind) => kind !== 'missing')),
+  for (const registration of registered.values()) {
+    if (!isBackfilled(registration, reader)) continue
+    if (!(await isComparable(run, reader, registration))) continue
+    timelines++
+    const verdict = await judgeTimeline(run, reader, registration._id)
+    inFlight += verdict.inFlight
+    findings.push(...verdict.findings)
+    if (verdict.findings.length === 0 || broken.has(registration._id)) continue
+    const isLacking = verdict.findings.every(({ kind }) => kind === 'missing')
+    broken.set(registration._id, isLacking ? 'LACKING' : 'WRONG')
   }
-}
-
-function namesOf(
-  verdicts: readonly (readonly [FeedStrategyName, readonly Finding[]])[],
-  match: (kinds: readonly string[]) => boolean,
-): MaterialisedName[] {
-  return verdicts.flatMap(([name, findings]) =>
-    name !== 'FANOUT_ON_READ' && findings.length > 0 && match(findings.map(({ kind }) => kind))
-      ? [name]
-      : [],
-  )
+  return { findings, inFlight, timelines, broken }
 }
 
 /**
- * Rebuilds the timelines of a reader. First deletes the timelines that are wrong, and every cache, which the next read
- * fills. Then back-fills the missing posts. Keeps concurrent deliveries.
+ * Rebuilds timelines of a reader. First deletes those that are wrong, and every cache, which the next read fills. Then
+ * back-fills the missing posts. Keeps concurrent deliveries.
  */
 export async function rebuildReader(
   { collections, strategies, backfill }: IntegrityServices,
   reader: UserId,
-  lacking: readonly MaterialisedName[],
-  wrong: readonly MaterialisedName[],
+  broken: ReaderVerdict['broken'],
 ): Promise<void> {
-  const names = [...lacking, ...wrong]
-  const dropped = names.filter((name) => wrong.includes(name) || !descriptors[name].backfilled)
-  for (const name of new Set(dropped)) await strategies[name].deleteReader(reader)
+  for (const [name, what] of broken) {
+    if (what === 'WRONG' || !descriptors[name].backfilled) {
+      await strategies[name].deleteReader(reader)
+    }
+  }
   await raiseTimelines(collections, [reader])
-  if (names.some((name) => descriptors[name].backfilled)) {
+  if ([...broken.keys()].some((name) => descriptors[name].backfilled)) {
     await backfill.refillReader(reader, new AbortController().signal)
   }
 }
 
-/** The strategies whose stored timeline of the reader can be compared. At most one command for each strategy. */
-async function strategiesFor(
-  services: IntegrityServices,
+const collectionOf = ({ collections }: IntegrityServices, { _id }: Registration) =>
+  collections[descriptors[_id].storedForm.collection] as unknown as Collection
+
+/**
+ * The first problem with the stored form of a timeline: an entry is stored twice, is misplaced, or names another author.
+ * Two commands for each part of the timeline, as its descriptor defines them.
+ */
+async function findFlaw(
+  run: IntegrityServices,
   reader: UserId,
-  registered: Registered,
-): Promise<FeedStrategyName[]> {
-  const covering = [...registered.values()].filter((one) => isBackfilled(one, reader))
-  const names: FeedStrategyName[] = []
-  for (const one of covering) if (await isComparable(services, reader, one)) names.push(one._id)
-  return names
+  registration: Registration,
+): Promise<string | undefined> {
+  const { storedForm: form } = descriptors[registration._id]
+  const documents = collectionOf(run, registration).find<Documents[CollectionName]>(
+    form.ofReader(reader),
+    { batchSize: 500 },
+  )
+  const shape = shapes[form.collection as ShapedName]
+  for await (const some of batches(documents, form.documentsTogether)) {
+    const readable = some.filter((document) => conforms(shape, document))
+    if (readable.length < some.length) return 'a document of another shape'
+    const posts = new Set<string>()
+    const named = new Map<string, string>()
+    for (const { post, author } of readable.flatMap((document) => form.entriesIn(document))) {
+      const id = post.toHexString()
+      if (posts.size === posts.add(id).size) return `${id} twice`
+      if (author !== undefined) named.set(id, author)
+    }
+    const misplaced = readable.flatMap((document) => form.misplacedIn(document, registration) ?? [])
+    if (misplaced.length > 0) return misplaced[0]
+    const stored = run.collections.posts
+      .find(
+        { _id: { $in: [...named.keys()].map((id) => toObjectId(id as PostId)) } },
+        { projection: { author: 1 } },
+      )
+      .hint({ _id: 1, author: 1 })
+    for await (const { _id, author } of stored) {
+      if (named.get(_id.toHexString()) !== author) return `${_id} with another author`
+    }
+  }
+  return undefined
+}
+
+/**
+ * Whether the stored timeline of a reader can be compared: a read must not create it. One command, or none for
+ * strategies whose reads never create a timeline.
+ */
+async function isComparable(
+  run: IntegrityServices,
+  reader: UserId,
+  registration: Registration,
+): Promise<boolean> {
+  const { comparable } = descriptors[registration._id].storedForm
+  if (comparable === 'always') return true
+  const timeline = comparable(reader, registration)
+  const projection = { _id: 1 } as const
+  return (await collectionOf(run, registration).findOne(timeline, { projection })) !== null
+}
+
+/** The differences of a timeline from FANOUT_ON_READ: the newest 200 posts of each kind. */
+interface Comparison {
+  /** Posts that only FANOUT_ON_READ shows. */
+  readonly missing: readonly PostRef[]
+  /** Posts that FANOUT_ON_READ does not show. */
+  readonly extra: readonly PostRef[]
+  /** Posts that are listed after an older post, or twice. */
+  readonly misplaced: readonly PostRef[]
+}
+
+const differs = ({ missing, extra, misplaced }: Comparison): boolean =>
+  missing.length + extra.length + misplaced.length > 0
+
+async function judgeTimeline(run: Run, reader: UserId, strategy: MaterialisedName) {
+  let found = await compare(run.feed, reader, strategy)
+  let jobs: Jobs = { waiting: new Set(), parked: new Set() }
+  for (let n = 2; n <= comparisons && differs(found); n++) {
+    // Reads the jobs before the next comparison, which then shows the posts of all jobs that are already done.
+    jobs = await jobsFor(run, reader, found.missing)
+    found = both(found, await compare(run.feed, reader, strategy))
+  }
+  const { missing, extra, misplaced } = found
+  const lost = missing.filter(({ id }) => !jobs.waiting.has(id))
+  const parked = lost.filter(({ id }) => jobs.parked.has(id)).length
+  const rows = [
+    ['missing', lost, 'all that FANOUT_ON_READ shows'],
+    ['extra', extra, 'nothing that FANOUT_ON_READ does not show'],
+    ['order', misplaced, 'newest first, each once'],
+  ] as const
+  const findings = rows.flatMap(([kind, posts, expected]) => {
+    if (posts.length === 0) return []
+    const why = kind === 'missing' && parked > 0 ? `; the jobs of ${parked} are parked` : ''
+    const found = `${kind} ${listed(posts)}${why}`
+    return [findingOf(invariant, { kind, subject: `${reader} ${strategy}`, expected, found })]
+  })
+  return { findings, inFlight: missing.length - lost.length }
+}
+
+function listed(posts: readonly PostRef[]): string {
+  const named = posts.slice(0, namedMax).map(({ id }) => id)
+  const count = posts.length < postsMax ? `${posts.length}` : `${postsMax} or more`
+  return `${count}: ${named.join(', ')}${posts.length > namedMax ? ', …' : ''}`
+}
+
+/** Reads a reader's timeline to its end, in step with FANOUT_ON_READ. Holds one page of each. */
+async function compare(
+  feed: IntegrityServices['feed'],
+  reader: UserId,
+  strategy: MaterialisedName,
+): Promise<Comparison> {
+  const kept = { missing: [] as PostRef[], extra: [] as PostRef[], misplaced: [] as PostRef[] }
+  const record = (kind: keyof Comparison, post: PostRef) => {
+    if (kept[kind].length < postsMax) kept[kind].push(post)
+  }
+  const expected = walkTimeline(feed, reader, 'FANOUT_ON_READ')
+  const actual = walkTimeline(feed, reader, strategy)
+  let last: PostId | undefined
+  const nextActual = async () => {
+    for (;;) {
+      const { done, value } = await actual.next()
+      if (done) return undefined
+      if (last !== undefined && value.id >= last) record('misplaced', value)
+      else {
+        last = value.id
+        return value
+      }
+    }
+  }
+  let shown = await nextActual()
+  for await (const post of expected) {
+    while (shown && shown.id > post.id) {
+      record('extra', shown)
+      shown = await nextActual()
+    }
+    if (shown?.id === post.id) shown = await nextActual()
+    else record('missing', post)
+  }
+  for (; shown; shown = await nextActual()) record('extra', shown)
+  return kept
+}
+
+/** Reads a timeline page by page. One query of the feed for each page. */
+async function* walkTimeline(
+  feed: IntegrityServices['feed'],
+  reader: UserId,
+  strategy: FeedStrategyName,
+): AsyncGenerator<PostRef, undefined> {
+  for (let after: TimeId | undefined; ; ) {
+    const window = { limit: pageSizeMax, backward: false, after }
+    const page = await feed.timeline(reader, { strategy, window, projection: 'ref' })
+    yield* page.items.map(({ post }) => post)
+    const last = page.items.at(-1)?.at
+    // Ends a walk whose cursor does not advance. The comparison reports its posts as misplaced.
+    if (last === undefined || (after !== undefined && last >= after)) return
+    if (!(await page.hasNextPage())) return
+    after = last
+  }
+}
+
+/**
+ * The differences that two comparisons share. Misplaced posts need no second comparison: writes cannot reorder a walk.
+ */
+function both(first: Comparison, second: Comparison): Comparison {
+  const shared = (kind: 'missing' | 'extra') => {
+    const ids = new Set(first[kind].map(({ id }) => id))
+    return second[kind].filter(({ id }) => ids.has(id))
+  }
+  const misplaced = first.misplaced.length > 0 ? first.misplaced : second.misplaced
+  return { missing: shared('missing'), extra: shared('extra'), misplaced }
 }
 
 /** The posts of waiting jobs and of parked jobs. */
@@ -124,88 +333,28 @@ interface Jobs {
 }
 
 const deliveries = timelineReactions['post.created']
+/** The job of an unfollow delivers the posts again if the edge exists again. */
 const edgeJobs = [timelineReactions['follow.created'], timelineReactions['follow.ended']]
 
-/** Finds the jobs that deliver these posts. One command on the outbox for 200 posts. */
+/** Finds the jobs that deliver these posts. One command on the outbox. */
 async function jobsFor(
   { collections: { outbox } }: IntegrityServices,
   reader: UserId,
   posts: readonly PostRef[],
 ): Promise<Jobs> {
   const jobs = { waiting: new Set<string>(), parked: new Set<string>() }
-  for (const some of chunks(posts, postsMax)) {
-    const authors = [...new Set(some.map(({ author }) => author))]
-    const delivered = some.map(({ id, author }) => ({
-      kind: deliveries,
-      'payload.author': author,
-      'payload.post': id,
-    }))
-    const found = outbox.find({
-      $or: [
-        ...delivered,
-        {
-          // The job of an unfollow delivers the posts again if the edge exists again.
-          kind: { $in: edgeJobs },
-          'payload.author': null,
-          'payload.follower': reader,
-          'payload.followee': { $in: authors },
-        },
-      ],
-    })
-    for await (const { state, payload } of found) {
-      const about = some.filter(
-        ({ id, author }) => payload.post === id || payload.followee === author,
-      )
-      for (const { id } of about) (state === 'PARKED' ? jobs.parked : jobs.waiting).add(id)
+  const delivered = posts.map(({ id, author }) => ({
+    ...{ kind: deliveries, 'payload.author': author, 'payload.post': id },
+  }))
+  const followed = {
+    ...{ kind: { $in: edgeJobs }, 'payload.author': null, 'payload.follower': reader },
+    'payload.followee': { $in: [...new Set(posts.map(({ author }) => author))] },
+  }
+  for await (const { state, payload } of outbox.find({ $or: [...delivered, followed] })) {
+    for (const { id, author } of posts) {
+      if (payload.post !== id && payload.followee !== author) continue
+      jobs[state === 'PARKED' ? 'parked' : 'waiting'].add(id)
     }
   }
   return jobs
-}
-
-const differs = ({ missing, extra, misplaced }: Comparison): boolean =>
-  missing.length + extra.length + misplaced.length > 0
-
-/**
- * The differences that two comparisons share. Misplaced posts need no second comparison: writes cannot reorder a walk.
- */
-function both(one: Comparison | undefined, other: Comparison | undefined): Comparison {
-  const shared = (what: 'missing' | 'extra') => {
-    const ids = new Set(one?.[what].map(({ id }) => id))
-    return (other?.[what] ?? []).filter(({ id }) => ids.has(id))
-  }
-  const misplaced = [one, other].find((each) => each?.misplaced.length)?.misplaced ?? []
-  return { missing: shared('missing'), extra: shared('extra'), misplaced }
-}
-
-function findingsOf(
-  reader: UserId,
-  strategy: FeedStrategyName,
-  { missing, extra, misplaced }: Comparison,
-  { waiting, parked }: Jobs,
-): Finding[] {
-  const lost = missing.filter(({ id }) => !waiting.has(id))
-  const given = lost.filter(({ id }) => parked.has(id))
-  const why = given.length > 0 ? `; the jobs of ${given.length} are parked` : ''
-  const sorts = [
-    { kind: 'missing', posts: lost, expected: 'all that FANOUT_ON_READ shows', more: why },
-    {
-      kind: 'extra',
-      posts: extra,
-      expected: 'nothing that FANOUT_ON_READ does not show',
-      more: '',
-    },
-    { kind: 'order', posts: misplaced, expected: 'newest first, each once', more: '' },
-  ]
-  return sorts
-    .filter(({ posts }) => posts.length > 0)
-    .map(({ kind, posts, expected, more }) => {
-      const found = `${kind} ${listed(posts)}${more}`
-      return findingOf(timelinesId, { kind, subject: `${reader} ${strategy}`, expected, found })
-    })
-}
-
-function listed(posts: readonly PostRef[]): string {
-  const named = posts.slice(0, namedMax).map(({ id }) => id)
-  const count = posts.length < postsMax ? `${posts.length}` : `${postsMax} or more`
-  return `${count}: ${named.join(', ')}${posts.length > namedMax ? ', …' : ''}`
 }

@@ -22,7 +22,7 @@ export const unfinishedStrategies = ({
 }: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
   ...invariant,
   scan: () => strategies.find({ complete: false, ...standing }),
-  async recheck(some, at) {
+  async check(some, at) {
     const names = { _id: { $in: some.map(({ _id }) => _id) }, ...standing }
     const open = await strategies.find({ ...names, complete: false }, { ...at }).toArray()
     const backfills = { kind: 'strategy.backfill', ...wellFormed('outbox') }

@@ -137,7 +137,6 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
   outbox: jobAt,
   idempotency_keys: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),
   imports: (n) => ({ _id: `import ${n}` }),
-  repairs: (n) => ({ _id: { run: `run ${n % 100}`, id: `${n}` }, size: n, at: new Date() }),
 }
 
 /** Fills every growing collection, so that a command that reads all of a collection can be detected. */

@@ -1,6 +1,5 @@
 import type { EngagementDoc } from '../../../src/db/collections.ts'
 import { highestId, lowestId, toObjectId } from '../../../src/db/object-id.ts'
-import { type EngagementId, timeIdAt } from '../../../src/lib/ids.ts'
 import { newId } from '../../support/verify.ts'
 import type { Damage, Scene } from './row.ts'
 
@@ -175,18 +174,6 @@ export const listDamages: readonly Damage[] = [
       const entry = { _id: newId(), actor: 'ghost' }
       const counted = { $inc: { 'counts.shares': 1 }, $set: { 'last.shares': entry._id } }
       return update(scene, { $push: { shares: entry }, ...counted })
-    },
-  },
-  {
-    name: 'a by-user entry has no like',
-    noticed: ({ a }) => [`L2 stray-by-user ${a} likes`],
-    answer: 'repaired',
-    clients: 'nothing: readers skip it',
-    inject: (scene) => {
-      const _id = toObjectId(timeIdAt<EngagementId>(Date.now() - 60_000, scene.post.id.slice(12)))
-      const { _id: post, author } = of(scene)
-      const row = { _id, user: scene.a, kind: 'likes' as const, post, author }
-      return scene.services.collections.engagements_by_user.insertOne(row)
     },
   },
   {

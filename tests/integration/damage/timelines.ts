@@ -11,7 +11,6 @@ const about = (what: string, strategy: string) => (scene: Scene) => [
 ]
 const inTimed = ({ a }: Scene) => ({ '_id.reader': a as string })
 const lacks = 'a timeline without the post'
-const passed = 'nothing: reading passes over the entry'
 
 /** Damage to stored timelines, strategies and jobs: the reader `a` follows `b`, whose post is in all timelines. */
 export const timelineDamages: readonly Damage[] = [
@@ -148,34 +147,6 @@ export const timelineDamages: readonly Damage[] = [
       scene.services.collections.timeline_cache.updateOne({ _id: scene.a }, [
         { $set: { entries: { $reverseArray: '$entries' } } },
       ]),
-  },
-  {
-    name: 'an INBOX holds a post that never existed',
-    noticed: about('leftover', 'INBOX'),
-    answer: 'repaired',
-    clients: passed,
-    inject: async ({ services, a, b }) => {
-      const inbox = await storeOf(services, 'INBOX')
-      await inbox.deliver({ id: newId().toHexString() as never, author: b }, [a])
-    },
-  },
-  {
-    name: 'an INBOX holds a post by an author that the reader does not follow',
-    noticed: about('leftover', 'INBOX'),
-    answer: 'repaired',
-    clients: passed,
-    inject: async ({ services, a, c }) => {
-      const found = await services.collections.posts.findOne({ author: c })
-      const id = found?._id.toHexString() as never
-      await (await storeOf(services, 'INBOX')).deliver({ id, author: c }, [a])
-    },
-  },
-  {
-    name: 'a reader without an account has an INBOX',
-    noticed: ({ x }) => [`L1 leftover ${x} INBOX`],
-    answer: 'repaired',
-    clients: 'nothing, until the handle is taken again',
-    inject: async ({ services, x, post }) => (await storeOf(services, 'INBOX')).deliver(post, [x]),
   },
   {
     name: 'a strategy is unfinished, and no job goes on',

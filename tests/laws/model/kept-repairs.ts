@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import { importGraph } from '../../../src/imports/import-graph.ts'
 import { importRelations } from '../../../src/imports/import-relations.ts'
-import { reconcile } from '../../../src/integrity/reconcile.ts'
+import { reconcile } from '../../../src/integrity/run.ts'
 import type { EdgeId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 
@@ -29,7 +29,7 @@ export type KeptDamage = keyof typeof keptDamages
 
 /** Repairs all that a reconciliation finds. */
 export const reconcileAll = (services: Services): Promise<unknown> =>
-  reconcile(services, { users: 'all', readers: 'all', dryRun: false })
+  reconcile(services, { readers: 'all' })
 
 /** Imports one edge, as `feedline import relations` or the loader of graphs does. */
 export async function importEdge(

@@ -7,7 +7,8 @@ import { connect } from '../../../src/db/client.ts'
 import { clientErrorOf } from '../../../src/db/errors.ts'
 import { readConfig } from '../../../src/environment.ts'
 import { DomainError } from '../../../src/errors.ts'
-import { reconcile } from '../../../src/integrity/reconcile.ts'
+import { Report } from '../../../src/integrity/report.ts'
+import { reconcile } from '../../../src/integrity/run.ts'
 import { Worker } from '../../../src/jobs/worker.ts'
 import type { PostRef, UserId } from '../../../src/lib/ids.ts'
 import { createServices, type Services } from '../../../src/services.ts'
@@ -37,7 +38,7 @@ const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'commitTransaction'])
 
 // A process that prints a line when it is ready, and begins when it receives a line. With RECONCILE it reconciles
-// without end and prints each run's tally. With TRAFFIC it writes at random until the next line, and then prints its
+// without end and prints each run's report. With TRAFFIC it writes at random until the next line, and then prints its
 // account.
 if (process.argv[1] === program) await main(JSON.parse(process.argv[2] ?? '') as ChildOrders)
 
@@ -62,9 +63,9 @@ async function main(orders: ChildOrders): Promise<void> {
     if (writes.has(commandName) && ++sent === diesAt) process.kill(process.pid, 'SIGKILL')
   })
   for (;;) {
-    const run = reconcile(services, { users: 'all', readers: 'all', dryRun: false })
-    const tally = await unlessRefused(run.then((done) => done.tally))
-    if (tally) console.log(JSON.stringify(tally))
+    const report = new Report()
+    await unlessRefused(reconcile(services, { readers: 'all' }, report))
+    console.log(JSON.stringify(report))
     await sleep(10)
   }
 }

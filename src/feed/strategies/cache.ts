@@ -22,9 +22,7 @@ const dayMs = 86_400_000
 const storedForm: StoredForm<'timeline_cache'> = {
   collection: 'timeline_cache',
   documentsTogether: 1,
-  reader: '$_id',
   ofReader: (reader) => ({ _id: reader }),
-  ofReaders: (after, upTo) => ({ _id: { $gt: after, $lte: upTo } }),
   comparable: (reader, { epoch }) => ({ _id: reader, epoch, building: { $exists: false } }),
   entriesIn: ({ entries }) => entries,
   misplacedIn({ entries }) {

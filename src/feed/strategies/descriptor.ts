@@ -82,12 +82,8 @@ export interface StoredForm<Name extends CollectionName = CollectionName> {
    * How many documents are read as one part of a timeline. Each part is checked, and its posts are looked up, at once.
    */
   readonly documentsTogether: number
-  /** The path of the reader's handle, for aggregations. */
-  readonly reader: `$${string}`
   /** Matches the documents of one reader. */
   ofReader(reader: UserId): Document
-  /** Matches the documents of all readers with handles from `after`, excluded, up to `upTo`. */
-  ofReaders(after: string, upTo: string): Document
   /**
    * Matches the timeline of a reader if it can be compared without creating it. 'always': no timeline is created by
    * reading.

@@ -45,11 +45,7 @@ const removalBatchSize = 1_000
 const storedForm: StoredForm<'inbox'> = {
   collection: 'inbox',
   documentsTogether: 500,
-  reader: '$_id.reader',
   ofReader: (reader) => ({ _id: keysOf(reader, {}) }),
-  ofReaders: (after, upTo) => ({
-    _id: { $gt: { reader: after, post: highestId }, $lte: { reader: upTo, post: highestId } },
-  }),
   comparable: 'always',
   entriesIn: ({ _id: { post }, ...content }) => [{ post, ...content }],
   // The key of an entry is its position.

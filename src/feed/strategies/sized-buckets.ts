@@ -19,9 +19,7 @@ import { TrimmedBuckets } from './trimmed-buckets.ts'
 const storedForm: StoredForm<'sized_buckets'> = {
   collection: 'sized_buckets',
   documentsTogether: 1,
-  reader: '$reader',
   ofReader: (reader) => ({ reader }),
-  ofReaders: (after, upTo) => ({ reader: { $gt: after, $lte: upTo } }),
   comparable: 'always',
   entriesIn: ({ entries }) => entries,
   misplacedIn(bucket) {

@@ -28,11 +28,7 @@ const dayMs = 86_400_000
 const storedForm: StoredForm<'timed_buckets'> = {
   collection: 'timed_buckets',
   documentsTogether: 1,
-  reader: '$_id.reader',
   ofReader: (reader) => ({ _id: keysOf(reader) }),
-  ofReaders: (after, upTo) => ({
-    _id: { $gt: { reader: after, period: Infinity }, $lte: { reader: upTo, period: Infinity } },
-  }),
   comparable: 'always',
   entriesIn: ({ entries }) => entries,
   misplacedIn({ _id: { period }, entries }, { options }) {

@@ -5,6 +5,7 @@ import type { Transactions } from './db/transaction.ts'
 import type { Versions } from './db/versions.ts'
 import type { Reactions } from './events.ts'
 import type { FeedConfig } from './feed/config.ts'
+import type { Invariants } from './integrity/invariant.ts'
 import type { InlineRunner } from './jobs/inline.ts'
 import type { Outbox } from './jobs/outbox.ts'
 import type { JobQueue } from './jobs/queue.ts'
@@ -54,6 +55,8 @@ export interface Feature<Needs, Services, Kind extends string> {
   readonly removal: (
     parts: Needs & Services,
   ) => Readonly<Partial<Record<RemovalPhase, RemovalStep>>>
+  /** What always holds of the data it stores, for `verify` and `reconcile`. */
+  readonly invariants: Invariants
 }
 
 /** A feature as written, with the types of what it needs and creates. */

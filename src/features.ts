@@ -4,6 +4,9 @@ import type { Reactions } from './events.ts'
 import type { Core, Feature } from './feature.ts'
 import { timelines } from './feed/feature.ts'
 import { follows } from './follows/feature.ts'
+import { type Check, checkPhases } from './integrity/invariant.ts'
+import { checkShapes } from './integrity/invariants/document-shapes.ts'
+import { checkParkedJobs } from './integrity/invariants/parked-jobs.ts'
 import type { Tasks } from './jobs/runner.ts'
 import { posts } from './posts/feature.ts'
 import { deletionKind, deletionTasks, removalPhases } from './users/deletion.ts'
@@ -78,3 +81,9 @@ export function createTasks(parts: Parts): Tasks {
 export const ownedCollections: readonly (readonly CollectionName[])[] = all.map(
   ({ collections }) => collections,
 )
+
+/** All invariants of the stored data, in the order in which a run checks them: those of the core first. */
+export const invariants: readonly Check[] = [
+  ...[checkShapes, checkParkedJobs],
+  ...checkPhases.flatMap((phase) => all.flatMap(({ invariants }) => invariants[phase] ?? [])),
+]

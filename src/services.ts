@@ -4,7 +4,8 @@ import type { Db, MongoClient } from './db/mongo.ts'
 import { Transactions } from './db/transaction.ts'
 import { Versions } from './db/versions.ts'
 import type { ServiceConfig } from './feature.ts'
-import { createParts, createTasks, type Parts, reactions } from './features.ts'
+import { createParts, createTasks, invariants, type Parts, reactions } from './features.ts'
+import type { Check } from './integrity/invariant.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
@@ -18,6 +19,8 @@ export type { ServiceConfig } from './feature.ts'
 export interface Services extends Parts {
   /** The task of every job kind. */
   readonly tasks: Tasks
+  /** All invariants, in the order in which a run checks them. */
+  readonly invariants: readonly Check[]
 }
 
 /** What services take from the process, beyond the configuration. */
@@ -54,5 +57,5 @@ export function createServices(
     now,
     validators: contentValidators(config.posts.blockedWords, more),
   })
-  return { ...parts, tasks: createTasks(parts) }
+  return { ...parts, tasks: createTasks(parts), invariants }
 }

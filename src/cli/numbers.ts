@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { type NumberRule, numberRule, wholeNumberRule } from '../lib/numbers.ts'
 
 const option =
@@ -33,9 +33,3 @@ export function durationSeconds(text: string): number {
   if (seconds >= 1 && seconds <= 3_155_760_000) return seconds
   throw new InvalidArgumentError('It must be seconds, or a number with s, m, h, d or w, e.g. 1h.')
 }
-
-/** `--readers`: the readers whose timelines are compared. */
-export const readersOption = (): Option =>
-  new Option('--readers <n>', 'compare the timelines of n random readers, or of "all" readers')
-    .argParser((text) => (text === 'all' ? text : wholeNumber(0, 100_000)(text)))
-    .default(100)

@@ -1,5 +1,7 @@
 import { type Core, defineFeature } from '../feature.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
+import { checkListEntries } from '../integrity/invariants/list-entries.ts'
+import { checkPostLists } from '../integrity/invariants/post-lists.ts'
 import type { PostId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Engagements } from './engagement.ts'
@@ -37,4 +39,5 @@ export const engagement = defineFeature({
       return undefined
     },
   }),
+  invariants: { written: [checkListEntries], counted: [checkPostLists] },
 })

@@ -2,6 +2,9 @@ import { type Core, defineFeature } from '../feature.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
+import { checkCelebrityMarks } from '../integrity/invariants/celebrity-marks.ts'
+import { checkTimelines } from '../integrity/invariants/timelines.ts'
+import { checkUnfinishedStrategies } from '../integrity/invariants/unfinished-strategies.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import { timelineReactions } from './delivery/job-kinds.ts'
@@ -40,4 +43,5 @@ export const timelines = defineFeature({
     delivered: (user, removal) =>
       retractUnfinished({ jobs: collections.outbox, outbox }, user, removal),
   }),
+  invariants: { derived: [checkUnfinishedStrategies, checkCelebrityMarks, checkTimelines] },
 })

@@ -1,4 +1,5 @@
 import { type Core, defineFeature } from '../feature.ts'
+import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Visibility } from '../visibility/visibility.ts'
@@ -39,4 +40,5 @@ export const follows = defineFeature({
   },
   tasks: () => ({}),
   removal: ({ graph }) => ({ edges: (user, removal) => graph.removeUser(user, removal) }),
+  invariants: { written: [checkEdges] },
 })

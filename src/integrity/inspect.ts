@@ -2,19 +2,13 @@ import { isSnapshotGone, isUnreachable } from '../db/errors.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { batches } from '../lib/batch.ts'
-import {
-  type Finding,
-  findingOf,
-  type Invariant,
-  type InvariantId,
-  type Run,
-  type Violation,
-} from './invariant.ts'
+import type { Check, Invariant, Run, Violation } from './invariant.ts'
 import { applyDifferences, type Difference } from './ledger.ts'
+import { type Finding, findingOf, type InvariantId } from './report.ts'
 
 /** The most suspects that are checked on one snapshot, or repaired in one transaction. */
 const suspectsAtOnce = 40
-const [triesMax, repairsMax] = [3, 4]
+const [rangesAtOnce, triesMax, repairsMax] = [2, 3, 4]
 
 /**
  * The finding about data that a check or repair cannot work with. The next step of the same run still runs.
@@ -34,16 +28,28 @@ export function failureOf(id: InvariantId, error: unknown): Finding {
   })
 }
 
+/** Checks an invariant range by range, two at a time, as {@link inspect} does. */
+export const walk =
+  <Suspect, V extends Violation>(create: (run: Run) => Invariant<Suspect, V>): Check =>
+  async (run) => {
+    const invariant = create(run)
+    for await (const ranges of batches(invariant.ranges, rangesAtOnce)) {
+      run.signal?.throwIfAborted()
+      await Promise.all(ranges.map((range) => inspect(run, invariant, range)))
+    }
+  }
+
 /**
  * Scans a range for one invariant and checks the suspects, 40 at a time, on one snapshot. Only the check decides: writes
  * may commit between the reads of a scan. If the server drops a snapshot, checks half as many. If the run repairs, repairs
- * violations until a check on a new snapshot finds none, at most four times. A scan, check or repair that fails on the stored data is a finding, and the next one begins.
+ * violations until a check on a new snapshot finds none, at most four times. A scan, check or repair that fails on the
+ * stored data is a finding, and the next one begins.
  * @throws {DomainError} UNAVAILABLE
  */
-export async function inspect<Range, Suspect, V extends Violation>(
+export async function inspect<Suspect, V extends Violation>(
   run: Run,
-  invariant: Invariant<Range, Suspect, V>,
-  range: Range,
+  invariant: Invariant<Suspect, V>,
+  range: object,
 ): Promise<void> {
   try {
     for await (const suspects of batches(invariant.scan(range), suspectsAtOnce)) {
@@ -57,7 +63,7 @@ export async function inspect<Range, Suspect, V extends Violation>(
 
 async function inspectBatch<Suspect, V extends Violation>(
   run: Run,
-  invariant: Invariant<never, Suspect, V>,
+  invariant: Invariant<Suspect, V>,
   suspects: readonly Suspect[],
 ): Promise<void> {
   const { report, repair } = run
@@ -101,7 +107,7 @@ async function inspectBatch<Suspect, V extends Violation>(
 /** Repairs violations in the transaction that checks them again. Differences follow when nothing else is left. */
 async function repairBatch<Suspect, V extends Violation>(
   { transactions, collections }: Run,
-  invariant: Invariant<never, Suspect, V>,
+  invariant: Invariant<Suspect, V>,
   suspects: readonly Suspect[],
   repairable: readonly V[],
 ): Promise<void> {

@@ -7,7 +7,10 @@ import type { Outbox } from '../jobs/outbox.ts'
 import type { IdMint } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Difference } from './ledger.ts'
-import type { Report } from './report.ts'
+import type { Finding, InvariantId, Report } from './report.ts'
+
+/** The readers whose timelines are compared with FANOUT_ON_READ: a number of random readers, or all readers. */
+export type Readers = number | 'all'
 
 /** The services of one database that integrity checks use. */
 export interface IntegrityServices
@@ -21,6 +24,8 @@ export interface IntegrityServices
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
+  /** All invariants, in the order in which a run checks them. */
+  readonly invariants: readonly Check[]
 }
 
 /** A run of `verify` or `reconcile`, which updates its report. */
@@ -28,54 +33,17 @@ export interface Run extends IntegrityServices {
   /** False: nothing is written. */
   readonly repair: boolean
   readonly report: Report
+  readonly readers: Readers
   /** Ends the run between two steps, or during a scan of malformed documents by the server. */
   readonly signal?: AbortSignal | undefined
   /** The collections in which the run has found, and not repaired, a document of another shape. */
   readonly malformed: Set<ShapedName>
 }
 
-/** The name of an invariant in reports, errors and `docs/reference/integrity.md`, and its law. */
-export interface InvariantId {
-  /** The name of its file in `invariants`. */
-  readonly name: string
-  readonly law: 'L1' | 'L2' | 'L3' | 'L4'
-}
-
-/** The expected and the stored state of a subject. */
-interface Discrepancy {
-  /** The violated part of the invariant. `docs/reference/integrity.md` lists all kinds. */
-  readonly kind: string
-  /** The user, post, pair or timeline that violates it. */
-  readonly subject: string
-  readonly expected: string | number
-  readonly found: string | number
-  /** Why `reconcile` does not repair it. Absent: `reconcile` repairs it. */
-  readonly unrepairable?: string
-}
-
-/** A discrepancy as `verify` and `reconcile` report it. */
-export interface Finding extends Discrepancy {
-  readonly law: InvariantId['law']
-  /** The name of the violated invariant. */
-  readonly invariant: string
-}
-
-/** Reports a discrepancy under the law and the name of its invariant. */
-export const findingOf = ({ name, law }: InvariantId, discrepancy: Discrepancy): Finding => ({
-  ...{ law, invariant: name },
-  ...discrepancy,
-})
-
-/** The part of a finding about missing data while a malformed document may be what is missing. */
-export const uncertain = {
-  unrepairable:
-    'A document with a finding of the kind shape may be what is missing. Correct it first.',
-}
-
 /** A finding, with the data that its invariant needs for the repair. */
 export interface Violation {
   readonly finding: Finding
-  /** What must be added to counters. The {@link Ledger} repairs the violation, not the invariant. */
+  /** What must be added to counters. `applyDifferences` repairs the violation, not the invariant. */
   readonly difference?: Difference
 }
 
@@ -86,11 +54,24 @@ export interface Verdict<V extends Violation = Violation> {
   readonly inFlight?: number
 }
 
+/** Checks an invariant of the whole database, and repairs what violates it if the run repairs. */
+export type Check = (run: Run) => Promise<void>
+
+/**
+ * A run checks the invariants of all features phase by phase: what users wrote, then the counters and metadata of it,
+ * which are counted when nothing that they count is repaired any more, then what jobs derive from it.
+ */
+export const checkPhases = ['written', 'counted', 'derived'] as const
+
+/** The invariants of a feature, by phase. */
+export type Invariants = Readonly<Partial<Record<(typeof checkPhases)[number], readonly Check[]>>>
+
 /** One invariant of the stored data. `verify` and `reconcile` use the same definition. */
-export interface Invariant<Range, Suspect = unknown, V extends Violation = Violation>
-  extends InvariantId {
+export interface Invariant<Suspect = unknown, V extends Violation = Violation> extends InvariantId {
+  /** Conditions that cut the database into parts. */
+  readonly ranges: AsyncIterable<object> | Iterable<object>
   /** Reads a part of the database and yields suspects. Its reads share no snapshot. */
-  scan(range: Range): AsyncIterable<Suspect>
+  scan(range: object): AsyncIterable<Suspect>
   /**
    * Decides about suspects. All reads are on the snapshot or in the transaction of `at`.
    * @param counts false: violations with a difference may be left out, and nothing is counted.

@@ -1,7 +1,6 @@
 import type { Collections } from '../db/collections.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { DomainError } from '../errors.ts'
 import type { PostId } from '../lib/ids.ts'
 
 /** The differences of the counters of a user or post at one instant. */
@@ -51,31 +50,24 @@ type Counting = Pick<Collections, 'users' | 'user_stats' | 'posts'>
 /**
  * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are kept.
  * Every repair raises the number of repairs under which its difference was computed, so no run adds it again. One
- * transaction of at most three commands. If one of the differences is outdated, or other writes keep colliding, applies
- * each in its own transaction.
- * @returns the applied differences. Another run repaired the rest, or their owner is deleted, or other writes kept
- * colliding.
+ * transaction of at most three commands.
+ * @returns false if nothing was applied: one of the differences is outdated, because another run repaired it or its
+ * owner is deleted.
+ * @throws {DomainError} UNAVAILABLE if other writes keep colliding.
  * @see https://medium.engineering/counting-your-followers-facbfafe45d9 for a back-fill that applied its updates twice
  */
 export async function applyDifferences(
   collections: Counting,
   transactions: Transactions,
   differences: readonly Difference[],
-): Promise<readonly Difference[]> {
-  if (differences.length === 0) return []
+): Promise<boolean> {
   try {
     await transactions.run((tx) => applyAll(collections, tx, differences))
-    return differences
+    return true
   } catch (error) {
-    const isBusy = error instanceof DomainError && error.code === 'UNAVAILABLE'
-    if (!isBusy && !(error instanceof Outdated)) throw error
-    if (differences.length === 1) return []
+    if (error instanceof Outdated) return false
+    throw error
   }
-  const applied: Difference[] = []
-  for (const each of differences) {
-    applied.push(...(await applyDifferences(collections, transactions, [each])))
-  }
-  return applied
 }
 
 /** Writes before it reads, so that collisions show early. @throws {Outdated} if one of the differences is outdated. */

@@ -69,20 +69,21 @@ export async function readPairs(
   const users = new Map(accounts.map((user) => [user._id, user]))
   const sides = edgeCollections(edges)
   const those = (toFilter: (pair: Pair) => object) => ({ $or: pairs.map(toFilter) })
-  const asFollower = those(({ follower, followee }) => ({ user: followee, follower }))
   const asUser = those(({ follower, followee }) => ({ user: follower, followee }))
-  const [inFollowers, inFollowing] = [new Map<string, StoredEdge>(), new Map<string, StoredEdge>()]
   const malformed = new Set<string>()
-  for (const doc of await sides.followers.find(asFollower, { ...at }).toArray()) {
-    const name = pairKey({ follower: doc.follower ?? '', followee: doc.user })
-    inFollowers.set(name, doc)
-    if (!conforms(shapes.followers, doc)) malformed.add(name)
+  const readSide = async (name: keyof typeof sides, filter: object) => {
+    const stored = new Map<string, StoredEdge>()
+    for (const doc of (await sides[name]?.find(filter, { ...at }).toArray()) ?? []) {
+      const { follower = doc.user, followee = doc.user } = doc
+      const key = pairKey({ follower, followee })
+      stored.set(key, doc)
+      if (!conforms(shapes[name], doc)) malformed.add(key)
+    }
+    return stored
   }
-  for (const doc of (await sides.following?.find(asUser, { ...at }).toArray()) ?? []) {
-    const name = pairKey({ follower: doc.user, followee: doc.followee ?? '' })
-    inFollowing.set(name, doc)
-    if (!conforms(shapes.following, doc)) malformed.add(name)
-  }
+  const asFollower = those(({ follower, followee }) => ({ user: followee, follower }))
+  const inFollowers = await readSide('followers', asFollower)
+  const inFollowing = await readSide('following', asUser)
   const histories = new Map<string, History>()
   for await (const event of collections.follow_events.find(asUser, { ...at }).sort({ _id: 1 })) {
     const name = pairKey({ follower: event.user, followee: event.followee })

@@ -1,4 +1,20 @@
 import type { Collection, Document } from '../db/mongo.ts'
+import { lowestId } from '../db/object-id.ts'
+import type { IntegrityServices } from './invariant.ts'
+
+const [edgesAtOnce, usersAtOnce, postsAtOnce] = [20_000, 500, 1_000]
+
+/** Conditions on the id of an edge. */
+export const edgeRanges = ({ edges: { followers } }: IntegrityServices) =>
+  idRanges(followers.collection as unknown as Collection, edgesAtOnce, lowestId)
+
+/** Conditions on a user's handle. */
+export const userRanges = ({ collections: { users } }: IntegrityServices) =>
+  idRanges(users as unknown as Collection, usersAtOnce, '')
+
+/** Conditions on the id of a post. */
+export const postRanges = ({ collections: { posts } }: IntegrityServices) =>
+  idRanges(posts as unknown as Collection, postsAtOnce, lowestId)
 
 /**
  * Cuts the ids of a collection above `from` into ranges of `size` documents, in order. Yields conditions on an id that

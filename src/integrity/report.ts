@@ -1,4 +1,40 @@
-import type { Finding } from './invariant.ts'
+/** The name of an invariant in reports, errors and `docs/reference/integrity.md`, and its law. */
+export interface InvariantId {
+  /** The name of its file in `invariants`. */
+  readonly name: string
+  readonly law: 'L1' | 'L2' | 'L3' | 'L4'
+}
+
+/** The expected and the stored state of a subject. */
+interface Discrepancy {
+  /** The violated part of the invariant. `docs/reference/integrity.md` lists all kinds. */
+  readonly kind: string
+  /** The user, post, pair or timeline that violates it. */
+  readonly subject: string
+  readonly expected: string | number
+  readonly found: string | number
+  /** Why `reconcile` does not repair it. Absent: `reconcile` repairs it. */
+  readonly unrepairable?: string
+}
+
+/** A discrepancy as `verify` and `reconcile` report it. */
+export interface Finding extends Discrepancy {
+  readonly law: InvariantId['law']
+  /** The name of the violated invariant. */
+  readonly invariant: string
+}
+
+/** Reports a discrepancy under the law and the name of its invariant. */
+export const findingOf = ({ name, law }: InvariantId, discrepancy: Discrepancy): Finding => ({
+  ...{ law, invariant: name },
+  ...discrepancy,
+})
+
+/** The part of a finding about missing data while a malformed document may be what is missing. */
+export const uncertain = {
+  unrepairable:
+    'A document with a finding of the kind shape may be what is missing. Correct it first.',
+}
 
 /** The most findings that a report holds. */
 const rowsMax = 100

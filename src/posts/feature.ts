@@ -14,4 +14,5 @@ export const posts = defineFeature({
   },
   tasks: () => ({}),
   removal: ({ posts }) => ({ delivered: (user, removal) => posts.purge(user, removal) }),
+  invariants: {},
 })

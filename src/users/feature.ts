@@ -1,4 +1,5 @@
 import { type Core, defineFeature } from '../feature.ts'
+import { checkAccounts } from '../integrity/invariants/accounts.ts'
 import { ReservedNames } from './names.ts'
 import { UserStats } from './stats.ts'
 import { Users } from './users.ts'
@@ -15,4 +16,5 @@ export const accounts = defineFeature({
   },
   tasks: () => ({}),
   removal: () => ({}),
+  invariants: { counted: [checkAccounts] },
 })

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Finding } from '../../src/integrity/invariant.ts'
-import { Report } from '../../src/integrity/report.ts'
+import { type Finding, Report } from '../../src/integrity/report.ts'
 import { reconcile } from '../../src/integrity/run.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'

@@ -146,7 +146,7 @@ describe('between a scan and its repair', () => {
   const miscount = (user: UserId) =>
     harness.services.collections.user_stats.updateOne({ _id: user }, { $inc: { followers: 7 } })
   const differencesOf = async <Suspect>(
-    { check }: Pick<Invariant<object, Suspect>, 'check'>,
+    { check }: Pick<Invariant<Suspect>, 'check'>,
     subject: Suspect,
   ) => {
     const { transactions } = harness.services
@@ -155,9 +155,10 @@ describe('between a scan and its repair', () => {
   }
   const runOf = () => ({ ...harness.services, malformed: new Set() }) as unknown as Run
   const countDifferences = (user: UserId) => differencesOf(accounts(runOf()), user)
-  const apply = (drifted: readonly Difference[]) => {
+  /** @returns the differences that were applied. */
+  const apply = async (drifted: readonly Difference[]) => {
     const { collections, transactions } = harness.services
-    return applyDifferences(collections, transactions, drifted)
+    return (await applyDifferences(collections, transactions, drifted)) ? drifted : []
   }
 
   /** The ways to repair. Each counts first, and returns the function that repairs. */

@@ -4,11 +4,12 @@ import { inspect } from '../../src/integrity/inspect.ts'
 import type { Invariant, Run } from '../../src/integrity/invariant.ts'
 import { Report } from '../../src/integrity/report.ts'
 
-const invariant: Invariant<number, number> = {
+const invariant: Invariant<number> = {
   name: 'small-numbers',
   law: 'L3',
-  async *scan(upTo) {
-    for (let number = 1; number <= upTo; number++) yield number
+  ranges: [],
+  async *scan(range) {
+    for (let number = 1; number <= (range as { upTo: number }).upTo; number++) yield number
   },
   check: async (numbers) => ({
     violations: numbers.map((number) => ({
@@ -37,7 +38,7 @@ function runWith(isDropped: (read: number) => boolean) {
 
 test('a check whose snapshot is dropped three times fails with the name of its invariant', async () => {
   const { run, countReads } = runWith(() => true)
-  await expect(inspect(run, invariant, 1)).rejects.toMatchObject({
+  await expect(inspect(run, invariant, { upTo: 1 })).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     message: expect.stringMatching(/^The check of small-numbers takes longer than /),
   })
@@ -46,7 +47,7 @@ test('a check whose snapshot is dropped three times fails with the name of its i
 
 test('a check whose snapshot is dropped is repeated with half as many suspects, and misses none', async () => {
   const { run, report, countReads } = runWith((read) => read < 3)
-  await inspect(run, invariant, 8)
+  await inspect(run, invariant, { upTo: 8 })
   // Of 8, 4 and 2 suspects, then of the other 2 and 4.
   expect(countReads()).toBe(5)
   const subjects = report.sample.map(({ subject }) => subject)

@@ -5,17 +5,12 @@ import type { Tx } from '../../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { deletionKind } from '../../users/deletion.ts'
-import {
-  type Finding,
-  findingOf,
-  type IntegrityServices,
-  type Invariant,
-  type Run,
-  type Verdict,
-  type Violation,
-} from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant, Run, Verdict, Violation } from '../invariant.ts'
 import { countersOf, type Difference, differenceOf } from '../ledger.ts'
 import { mergeJoin } from '../merge-join.ts'
+import { userRanges } from '../ranges.ts'
+import { type Finding, findingOf } from '../report.ts'
 
 const invariant = { name: 'accounts', law: 'L3' } as const
 
@@ -47,8 +42,9 @@ interface AccountViolation extends Violation {
  * Edges and posts without an account and without counters are deleted like the data of a deleted account. If the
  * counters still exist, only the account document is lost, and nothing is deleted.
  */
-export const accounts = (run: Run): Invariant<object, string, AccountViolation> => ({
+export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
   ...invariant,
+  ranges: userRanges(run),
   async *scan(handles) {
     const { checked } = run.report
     for await (const user of countUsers(run, handles)) {
@@ -93,6 +89,8 @@ export const accounts = (run: Run): Invariant<object, string, AccountViolation> 
     await outbox.enqueue(tx, jobs)
   },
 })
+
+export const checkAccounts: Check = walk(accounts)
 
 /** Whether a handle needs a check. Every deleted account does, since the scan does not read its job. */
 const isSuspect = (user: CountedUser): boolean =>

@@ -1,7 +1,9 @@
 import type { CelebrityDoc } from '../../db/collections.ts'
 import { wellFormed } from '../../db/shapes.ts'
 import type { NewJob } from '../../jobs/outbox.ts'
-import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf } from '../report.ts'
 
 const invariant = { name: 'celebrity-marks', law: 'L1' } as const
 
@@ -22,11 +24,12 @@ const changes = {
  * Law L1: a celebrity of HYBRID has an account. A celebrity that is being promoted or demoted has the job that ends the
  * change. The scan reads all celebrities. A recheck is three commands.
  */
-export const celebrityMarks = ({
+const celebrityMarks = ({
   collections: { celebrities, users, outbox },
   outbox: jobs,
-}: IntegrityServices): Invariant<object, CelebrityDoc, CelebrityViolation> => ({
+}: IntegrityServices): Invariant<CelebrityDoc, CelebrityViolation> => ({
   ...invariant,
+  ranges: [{}],
   scan: () =>
     celebrities.aggregate<CelebrityDoc>([
       { $match: wellFormed('celebrities') },
@@ -88,6 +91,8 @@ export const celebrityMarks = ({
     await jobs.enqueue(tx, changes)
   },
 })
+
+export const checkCelebrityMarks: Check = walk(celebrityMarks)
 
 /** The unfinished change of an author's delivery mode. */
 function changeOf({ promoting, demoting }: CelebrityDoc) {

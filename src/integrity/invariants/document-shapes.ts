@@ -13,14 +13,10 @@ import type { Tx } from '../../db/transaction.ts'
 import { changesOfAccounts, raiseVersions, relationsOf } from '../../db/versions.ts'
 import { descriptors, materialisedNames } from '../../feed/strategies/list.ts'
 import type { UserId } from '../../lib/ids.ts'
-import {
-  findingOf,
-  type IntegrityServices,
-  type Invariant,
-  type Run,
-  type Violation,
-} from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant, Run, Violation } from '../invariant.ts'
 import { edgeCollections } from '../pair-state.ts'
+import { findingOf } from '../report.ts'
 import { rebuildReader } from './timelines.ts'
 
 const invariant = { name: 'document-shapes', law: 'L3' } as const
@@ -60,8 +56,9 @@ const undecided =
  * that this one names. The repair removes derived values, restores an edge from the other collection, and deletes what
  * other repairs derive again. Everything else is reported. One scan of each collection by the server.
  */
-export const documentShapes = (run: Run): Invariant<object, Malformed, ShapeViolation> => ({
+const documentShapes = (run: Run): Invariant<Malformed, ShapeViolation> => ({
   ...invariant,
+  ranges: [{}],
   async *scan() {
     for (const name of shapedNames) {
       const found = open(run, name).find(malformed(name), { signal: run.signal })
@@ -190,9 +187,10 @@ async function dropTimeline(run: Run, { name, doc }: Malformed): Promise<void> {
   await rebuildReader(run, reader as UserId, new Map(broken))
 }
 
-/** Corrects what a run knows of malformed documents after repairs. One scan of each collection that had one. */
-export async function forgetRepaired(run: Run): Promise<void> {
-  for (const name of run.malformed) {
+/** Checks {@link documentShapes}, and then which collections still have malformed documents: a scan of each that had one. */
+export const checkShapes: Check = async (run) => {
+  await walk(documentShapes)(run)
+  for (const name of run.repair ? run.malformed : []) {
     const options = { projection: { _id: 1 }, signal: run.signal }
     const left = await open(run, name).findOne(malformed(name), options)
     if (!left) run.malformed.delete(name)

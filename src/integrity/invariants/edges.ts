@@ -8,16 +8,8 @@ import type { EdgeIndex, FollowEdge, StoredEdge } from '../../follows/edges.ts'
 import { pairKey } from '../../follows/pair-lists.ts'
 import { batches } from '../../lib/batch.ts'
 import { type EdgeId, timeIdAt, timeOf, type UserId } from '../../lib/ids.ts'
-import {
-  type Finding,
-  findingOf,
-  type IntegrityServices,
-  type Invariant,
-  type Run,
-  uncertain,
-  type Verdict,
-  type Violation,
-} from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant, Run, Verdict, Violation } from '../invariant.ts'
 import { mergeJoin } from '../merge-join.ts'
 import {
   type BlockKind,
@@ -29,6 +21,8 @@ import {
   type PairState,
   readPairs,
 } from '../pair-state.ts'
+import { edgeRanges, userRanges } from '../ranges.ts'
+import { type Finding, findingOf, uncertain } from '../report.ts'
 
 const invariant = { name: 'edges', law: 'L3' } as const
 
@@ -59,32 +53,28 @@ interface PairViolation extends Violation {
  * Law L3: both collections hold the same edges. The range is a condition on an edge's id. Two commands in the order of
  * `_id`, merged. Finds nothing under `reverse-index`, which has one collection.
  */
-export const edgeSides = (run: Run): Invariant<object, Pair, PairViolation> =>
-  pairInvariant(run, ['sides'], async function* (ids: object) {
+const edgeSides = (run: Run): Invariant<Pair, PairViolation> =>
+  pairInvariant(run, ['sides'], edgeRanges(run), async function* (ids: object) {
     const { followers, following } = edgeCollections(run.edges)
     if (!following) return
     const read = async function* (from: Collection<StoredEdge>, side: 'left' | 'right') {
       const found = from.find({ _id: ids }, { batchSize: 5_000, projection: { groups: 0 } })
-      for await (const doc of found.sort({ _id: 1 }))
-        yield { key: doc._id.toHexString(), [side]: doc }
+      for await (const edge of found.sort({ _id: 1 })) {
+        const { _id, user, follower = user, followee = user, source } = edge
+        yield { key: `${_id} ${follower} ${followee} ${source}`, follower, followee, [side]: true }
+      }
     }
     const rows = mergeJoin<EdgeRow>([read(followers, 'left'), read(following, 'right')])
-    for await (const { left, right } of rows) {
-      const isSame =
-        right !== undefined &&
-        left?.follower === right.user &&
-        left.user === right.followee &&
-        left.source === right.source
-      if (left && !isSame) yield { follower: left.follower ?? '', followee: left.user }
-      if (right && !isSame) yield { follower: right.user, followee: right.followee ?? '' }
+    for await (const { left, right, follower, followee } of rows) {
+      if (!left || !right) yield { follower, followee }
     }
   })
 
-/** The documents of an edge in the two collections. */
-interface EdgeRow {
+/** An edge, and the collections that hold exactly it. */
+interface EdgeRow extends Pair {
   readonly key: string
-  readonly left?: StoredEdge
-  readonly right?: StoredEdge
+  readonly left?: true
+  readonly right?: true
 }
 
 /**
@@ -93,10 +83,11 @@ interface EdgeRow {
  * the mirrors (law L1). The range is a condition on the first user's handle. Three commands in the order of an index,
  * merged, and one that seeks once for each block. Under `reverse-index` the server sorts the edges.
  */
-export const edges = (run: Run): Invariant<object, Pair, PairViolation> =>
+const edges = (run: Run): Invariant<Pair, PairViolation> =>
   pairInvariant(
     run,
     ['history', 'history-repeat', 'block', 'mirror'],
+    userRanges(run),
     async function* (handles: object) {
       const { restrictions, follow_events } = run.collections
       const events = follow_events
@@ -193,9 +184,11 @@ async function* unmirrored({ collections: { restrictions } }: Run, handles: obje
 const pairInvariant = (
   run: Run,
   kinds: readonly PairKind[],
+  ranges: AsyncIterable<object>,
   scan: (range: object) => AsyncIterable<Pair>,
-): Invariant<object, Pair, PairViolation> => ({
+): Invariant<Pair, PairViolation> => ({
   ...invariant,
+  ranges,
   scan,
   async check(pairs, at): Promise<Verdict<PairViolation>> {
     const once = new Map(pairs.filter(isNamed).map((pair) => [pairKey(pair), pair]))
@@ -232,6 +225,12 @@ const pairInvariant = (
 
 const isNamed = (pair: Pair) =>
   [pair.follower, pair.followee].every((handle) => typeof handle === 'string' && handle !== '')
+
+/** Checks both collections of edges, and then history and blocks. */
+export const checkEdges: Check = async (run) => {
+  await walk(edgeSides)(run)
+  await walk(edges)(run)
+}
 
 const undecided =
   'Only one collection has the edge, and no history decides. Follow or unfollow on behalf of the follower, or delete the edge.'

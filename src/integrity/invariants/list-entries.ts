@@ -10,15 +10,11 @@ import {
 } from '../../engagement/kinds.ts'
 import { arrayIn } from '../../engagement/list-store.ts'
 import { batches, groupBy } from '../../lib/batch.ts'
-import {
-  findingOf,
-  type IntegrityServices,
-  type Invariant,
-  type Run,
-  type Verdict,
-  type Violation,
-} from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant, Run, Verdict, Violation } from '../invariant.ts'
 import { lockPosts, placeOf, readParts, writePart } from '../list-documents.ts'
+import { postRanges } from '../ranges.ts'
+import { findingOf } from '../report.ts'
 
 const invariant = { name: 'list-entries', law: 'L2' } as const
 
@@ -51,13 +47,14 @@ interface EntryViolation extends Violation {
 /**
  * Law L2: a user is in a list of likes or shares once, and a comment in its list once. Each entry has a by-user entry, in
  * `engagements_by_user`. Without it, the purge of the user would miss the like, and no list of the user would show it.
- * A by-user entry without its entry is passed over by reads, so it is no violation.
- * The range is a condition on a post's id. The scan is three commands that read each entry twice, and one for 1,000
- * entries. A check is five commands. The repair keeps the entry with the lowest place, and inserts by-user entries. It deletes the
- * entries of users without an account.
+ * A by-user entry without its entry is passed over by reads, so it is no violation. The range is a condition on a
+ * post's id. The scan is three commands that read each entry twice, and one for 1,000 entries. A check is five commands.
+ * The repair keeps the entry with the lowest place, and inserts by-user entries. It deletes the entries of users without
+ * an account.
  */
-export const listEntries = (run: Run): Invariant<object, Suspect, EntryViolation> => ({
+const listEntries = (run: Run): Invariant<Suspect, EntryViolation> => ({
   ...invariant,
+  ranges: postRanges(run),
   async *scan(ids) {
     const { posts, overflow } = entriesIn({ _id: ids }, { '_id.post': ids })
     const sources = [
@@ -119,6 +116,8 @@ export const listEntries = (run: Run): Invariant<object, Suspect, EntryViolation
     }
   },
 })
+
+export const checkListEntries: Check = walk(listEntries)
 
 /** The pipelines that yield the entries of posts, and those of overflow documents. */
 function entriesIn(posts: Document, overflow: Document) {

@@ -1,15 +1,16 @@
 import type { JobDoc } from '../../db/collections.ts'
-import { findingOf, type IntegrityServices, type Invariant } from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant } from '../invariant.ts'
+import { findingOf } from '../report.ts'
 
 const invariant = { name: 'parked-jobs', law: 'L4' } as const
 
 const advice = 'Look at it with "feedline jobs", then retry or drop it.'
 
 /** Law L4: no job is parked. The work of a parked job stays undone. A recheck is one command. */
-export const parkedJobs = ({
-  collections: { outbox },
-}: IntegrityServices): Invariant<object, JobDoc> => ({
+const parkedJobs = ({ collections: { outbox } }: IntegrityServices): Invariant<JobDoc> => ({
   ...invariant,
+  ranges: [{}],
   scan: () => outbox.find({ state: 'PARKED' }),
   async check(jobs, at) {
     const parked = { _id: { $in: jobs.map(({ _id }) => _id) }, state: 'PARKED' as const }
@@ -26,3 +27,5 @@ export const parkedJobs = ({
     return { violations }
   },
 })
+
+export const checkParkedJobs: Check = walk(parkedJobs)

@@ -7,14 +7,8 @@ import { type EngagementKind, engagementKinds } from '../../engagement/kinds.ts'
 import { arrayIn } from '../../engagement/list-store.ts'
 import { orphanedKind } from '../../engagement/orphaned.ts'
 import { type EngagementId, neighbour } from '../../lib/ids.ts'
-import {
-  findingOf,
-  type Invariant,
-  type Run,
-  uncertain,
-  type Verdict,
-  type Violation,
-} from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, Invariant, Run, Verdict, Violation } from '../invariant.ts'
 import { countersOf, type Difference, differenceOf } from '../ledger.ts'
 import {
   deriveMetadata,
@@ -25,6 +19,8 @@ import {
   readParts,
   writePart,
 } from '../list-documents.ts'
+import { postRanges } from '../ranges.ts'
+import { findingOf, uncertain } from '../report.ts'
 
 const invariant = { name: 'post-lists', law: 'L2' } as const
 
@@ -81,11 +77,12 @@ interface ListViolation extends Violation {
  * Law L2: the counts, levels, flag and `last` of a post agree with its stored entries, and places rise from the post
  * through the levels. So a walk by cursor, which relies on the order of places, returns exactly the stored entries.
  * Entries that were placed under other thresholds are allowed. Likes, comments and shares of a deleted post have a job
- * that deletes them. The range is a condition on a post's id. A scan is three commands, a check four. A repair is ten for
+ * that deletes them. The range is a condition on a post's id. A scan is three commands, a check five. A repair is ten for
  * each post, and one for each document of an unsorted list.
  */
-export const postLists = (run: Run): Invariant<object, ObjectId, ListViolation> => ({
+export const postLists = (run: Run): Invariant<ObjectId, ListViolation> => ({
   ...invariant,
+  ranges: postRanges(run),
   async *scan(ids) {
     const { posts, orphans } = await loadPosts(run.collections, ids)
     const { checked } = run.report
@@ -98,7 +95,9 @@ export const postLists = (run: Run): Invariant<object, ObjectId, ListViolation> 
   },
   async check(ids, at): Promise<Verdict<ListViolation>> {
     const { posts, orphans } = await loadPosts(run.collections, { $in: [...ids] }, at)
-    const clearing = await postsWithJob(run, orphans, at)
+    const of = { $in: orphans.map((id) => id.toHexString()) }
+    const jobs = run.collections.outbox.find({ kind: orphanedKind, 'payload.post': of }, { ...at })
+    const clearing = new Set((await jobs.toArray()).map(({ payload }) => payload.post))
     const lost = orphans.filter((post) => !clearing.has(post.toHexString()))
     const remains = lost.map((post) => ({
       ...{ post, author: undefined },
@@ -131,19 +130,7 @@ export const postLists = (run: Run): Invariant<object, ObjectId, ListViolation> 
   },
 })
 
-/** The posts among `ids` whose remains a job clears. One command, none without posts. */
-async function postsWithJob(
-  { collections: { outbox } }: Run,
-  ids: readonly ObjectId[],
-  at: Tx,
-): Promise<Set<unknown>> {
-  if (ids.length === 0) return new Set()
-  const payload = { $in: ids.map((id) => id.toHexString()) }
-  const jobs = await outbox
-    .find({ kind: orphanedKind, 'payload.post': payload }, { ...at })
-    .toArray()
-  return new Set(jobs.map((job) => job.payload.post))
-}
+export const checkPostLists: Check = walk(postLists)
 
 /**
  * Loads posts with facts about their lists. Passes over posts of which a document has another shape. Holds one level at a

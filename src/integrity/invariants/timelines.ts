@@ -19,13 +19,11 @@ import { batches, chunks } from '../../lib/batch.ts'
 import type { PostId, PostRef, TimeId, UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import { failureOf } from '../inspect.ts'
-import { type Finding, findingOf, type IntegrityServices, type Run } from '../invariant.ts'
+import type { Check, IntegrityServices, Run } from '../invariant.ts'
 import { idRanges } from '../ranges.ts'
+import { type Finding, findingOf } from '../report.ts'
 
 const invariant = { name: 'timelines', law: 'L1' } as const
-
-/** The readers whose timelines are checked: a number of random readers, or all readers. */
-export type Readers = number | 'all'
 
 /** The most readers that one command loads, and that are checked concurrently. */
 const [readersAtOnce, readersTogether] = [1_000, 4]
@@ -53,9 +51,9 @@ interface ReaderVerdict {
  * they are no violation. If the run repairs, rebuilds timelines, and checks them again.
  * Walks the timeline twice for each strategy, and up to four times more if one differs.
  */
-export async function checkTimelines(run: Run, readers: Readers): Promise<void> {
+export const checkTimelines: Check = async (run) => {
   const { report } = run
-  for await (const some of readersOf(run, readers)) {
+  for await (const some of readersOf(run)) {
     const registered = await run.registry.read()
     if (registered.size === 0) return
     for (const few of chunks(some, readersTogether)) {
@@ -84,10 +82,10 @@ async function checkReader(run: Run, reader: UserId, registered: Registered): Pr
 }
 
 /** The handles of readers that have an account, up to 1,000 at a time. Two commands. */
-async function* readersOf(
-  { collections: { user_stats, users } }: IntegrityServices,
-  readers: Readers,
-): AsyncGenerator<UserId[]> {
+async function* readersOf({
+  collections: { user_stats, users },
+  readers,
+}: Run): AsyncGenerator<UserId[]> {
   const projection = { _id: 1 } as const
   const withAccount = async (ids: readonly unknown[]) => {
     const handles = ids.filter((id) => typeof id === 'string')

@@ -1,7 +1,9 @@
 import type { StrategyDoc } from '../../db/collections.ts'
 import { wellFormed } from '../../db/shapes.ts'
 import type { NewJob } from '../../jobs/outbox.ts'
-import { findingOf, type IntegrityServices, type Invariant, type Violation } from '../invariant.ts'
+import { walk } from '../inspect.ts'
+import type { Check, IntegrityServices, Invariant, Violation } from '../invariant.ts'
+import { findingOf } from '../report.ts'
 
 /** Registrations that are not being dropped. */
 const standing = { dropping: { $exists: false }, ...wellFormed('strategies') }
@@ -16,11 +18,12 @@ interface StrategyViolation extends Violation {
  * Law L1: a strategy that does not cover all readers has a job that back-fills their timelines. Until then their pages
  * come from FANOUT_ON_READ. The repair inserts the job. A recheck is two commands.
  */
-export const unfinishedStrategies = ({
+const unfinishedStrategies = ({
   collections: { strategies, outbox },
   outbox: jobs,
-}: IntegrityServices): Invariant<object, StrategyDoc, StrategyViolation> => ({
+}: IntegrityServices): Invariant<StrategyDoc, StrategyViolation> => ({
   ...invariant,
+  ranges: [{}],
   scan: () => strategies.find({ complete: false, ...standing }),
   async check(some, at) {
     const names = { _id: { $in: some.map(({ _id }) => _id) }, ...standing }
@@ -44,3 +47,5 @@ export const unfinishedStrategies = ({
     await jobs.enqueue(tx, backfills)
   },
 })
+
+export const checkUnfinishedStrategies: Check = walk(unfinishedStrategies)

@@ -127,13 +127,15 @@ export const fieldOf = ({ collection, path }: Pick<MalformedCase, 'collection' |
 
 /**
  * Gives a field of a document another type.
- * @returns the damaged document, or undefined if MongoDB does not store it.
+ * @returns the damaged document, or undefined if MongoDB does not store it, or no command can name it.
  */
 export async function damage(
   services: Services,
   stored: Stored,
   { collection, _id, path, type }: MalformedCase,
 ): Promise<Document | undefined> {
+  // The driver cannot send such an id, so no command finds or removes the document again.
+  if (type === 'BSON undefined' && path.startsWith('_id.')) return undefined
   const doc = stored.get(collection)?.get(textOf(_id))
   if (!doc) throw new Error(`no document ${textOf(_id)}`)
   const damaged = withField(doc, path.split('.'), values[type]) as Document

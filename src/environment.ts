@@ -55,6 +55,10 @@ const withdrawn: Readonly<Record<string, Withdrawn>> = {
     text: 'tokens are signed with HS256 by the secret, or with the algorithm of their key at AUTH_JWKS_URL, which its "alg" may name; unset AUTH_ALGORITHMS',
     isRefused: true,
   },
+  HYBRID_THRESHOLD: {
+    text: 'this release has no HYBRID; unset it, and set INBOX_FOLLOWERS_MAX for INBOX',
+    isRefused: true,
+  },
   MONGOD_BINARY: { text: 'a mongod on the PATH is used first' },
   REQUESTS_MAX: { text: 'at most 100 requests are executed at once, fewer while the core is busy' },
   RATE_LIMIT_ADDRESS_VIEWERS: {

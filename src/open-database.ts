@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
-import type { MetaDoc } from './db/collections.ts'
+import type { MetaDoc, StrategyDoc } from './db/collections.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
@@ -120,12 +120,13 @@ async function check(
 }
 
 /**
- * Checks that this release sees all data. Up to three commands.
+ * Checks that this release sees all data. Up to four commands.
  * @throws {ConfigError} if other releases have stored some of it elsewhere.
  */
 async function checkData(client: MongoClient, database: DatabaseConfig['database']): Promise<void> {
   await checkFormer(client, database)
   await checkTimelines(client.db(database.name))
+  await checkStrategies(client.db(database.name))
 }
 
 /**
@@ -159,5 +160,17 @@ async function checkTimelines(db: Db): Promise<void> {
   if (!record) return
   throw new ConfigError([
     'TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
+  ])
+}
+
+/**
+ * Earlier releases had a strategy HYBRID, whose inboxes nothing would maintain. One command.
+ * @throws {ConfigError}
+ */
+async function checkStrategies(db: Db): Promise<void> {
+  const strategies = db.collection<StrategyDoc>('strategies')
+  if (!(await strategies.findOne({ _id: 'HYBRID' }))) return
+  throw new ConfigError([
+    'FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX with INBOX_FOLLOWERS_MAX instead',
   ])
 }

@@ -51,7 +51,7 @@ const loadOfReed98: LoadOf = async (graph, { services }) => ({
   ...(await sampleDegrees(services.collections)),
   // Few enough posts that no cache drops one of them, which would not be counted.
   ...{ posts: 400, pages: 1_500, follows: 200 },
-  ...{ authorBias: 0, hybridThreshold: 100, cacheShare: 1 },
+  ...{ authorBias: 0, inboxFollowersMax: 100, cacheShare: 1 },
 })
 
 const loadOfGenerated: LoadOf = async (graph) => {
@@ -63,7 +63,7 @@ const loadOfGenerated: LoadOf = async (graph) => {
     followers: powerLawDegrees({ users, edges, exponent, degreeMax }),
     followees: equalDegrees(users, edges),
     ...{ posts: 200, pages: 1_500, follows: 200 },
-    ...{ authorBias: 1, hybridThreshold: 2_000, cacheShare: 0.2 },
+    ...{ authorBias: 1, inboxFollowersMax: 2_000, cacheShare: 0.2 },
   }
 }
 

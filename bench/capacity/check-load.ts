@@ -32,7 +32,7 @@ export interface CheckedLoad {
   readonly pages: number
   readonly follows: number
   readonly authorBias: number
-  readonly hybridThreshold: number
+  readonly inboxFollowersMax: number
   /** The share of the users who have a cache. */
   readonly cacheShare: number
 }
@@ -61,9 +61,9 @@ const warmUp = { posts: 512, pages: 640 } as const
 
 /** The model's prediction: the load as one second of a deployment. */
 export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): Figures {
-  const { followers, followees, posts, pages, follows, authorBias, hybridThreshold } = checked
+  const { followers, followees, posts, pages, follows, authorBias } = checked
   const inputs: CapacityInputs = {
-    ...{ followers, followees, authorBias, hybridThreshold },
+    ...{ followers, followees, authorBias, inboxFollowersMax: checked.inboxFollowersMax },
     ...{ postsPerSecond: posts, readsPerSecond: pages, followsPerSecond: follows },
     ...{ pollsPerSecond: 0, likesPerSecond: 0, unchangedShare: 0, inlineMax: 200 },
     // The caches are full from the beginning.
@@ -89,17 +89,16 @@ export async function measureLoad(
   checked: CheckedLoad,
   { database, history, load, built, log }: CheckContext,
 ): Promise<Figures> {
-  const { graph, hybridThreshold } = checked
-  const isHybrid = strategy === 'HYBRID'
-  await prepareStrategy(database, strategy, isHybrid ? { threshold: hybridThreshold } : {})
-  if (isHybrid) await noteCelebrities(database, checked)
+  const { graph, inboxFollowersMax } = checked
+  await prepareStrategy(database, strategy)
+  if (strategy === 'INBOX') await storeCelebrities(database, checked)
   // At random: the followers of a generated graph are equal steps apart.
   const withCache = graph.users.filter((_, at) => randomAt(7, at, 0) < checked.cacheShare)
   // Readers of pages build their own caches, in the warm-up.
   const readers = withCache.slice(0, readersMax)
   if (strategy === 'CACHE') await fillCaches(database, withCache.slice(readersMax), history)
   await using server = await startMeasuredServer(database, load, strategy, {
-    ...{ built, pageCacheMb: 0 },
+    ...{ built, pageCacheMb: 0, inboxFollowersMax },
   })
   await server.measure(repeat(readers, warmUp.pages).map(requests.page))
   await server.measure(createPosts(graph.users.slice(-1_000), warmUp.posts))
@@ -144,14 +143,10 @@ async function measureTimelines(
   entries: number,
 ): Promise<number> {
   const name = collectionNames[strategy]
-  const { [name]: stored, pulled_authors } = await measureStorage(database, [
-    name,
-    'pulled_authors',
-  ] as const)
+  const { [name]: stored } = await measureStorage(database, [name])
   if (strategy === 'CACHE') return stored.total
   const share = entries / (await countStored(database, strategy, stored.documents))
-  const notes = strategy === 'HYBRID' ? pulled_authors.total : 0
-  return stored.total * share + notes
+  return stored.total * share
 }
 
 /** Authors of posts: each has a share in proportion to followers^bias, without chance. */
@@ -173,20 +168,18 @@ function selectAuthors({ graph, posts, authorBias }: CheckedLoad): UserId[] {
   )
 }
 
-/** Stores celebrities as their promotions leave them: with a note for each of their followers. */
-async function noteCelebrities(
+/** Stores celebrities as the deliveries of their posts leave them. */
+async function storeCelebrities(
   { services: { collections } }: FeedsDatabase,
-  { graph, hybridThreshold }: CheckedLoad,
+  { graph, inboxFollowersMax }: CheckedLoad,
 ): Promise<void> {
   const followers = countEdges(graph, 'followers')
-  const isCelebrity = (user: number) => (followers[user] ?? 0) >= hybridThreshold
-  const nameOf = (user: number) => graph.users[user] as UserId
-  const celebrities = [...followers.keys()].filter(isCelebrity)
+  const celebrities = [...followers.keys()].filter(
+    (user) => (followers[user] ?? 0) > inboxFollowersMax,
+  )
+  const readFrom = new ObjectId()
   await insertInBatches(collections.celebrities, celebrities, (user) => ({
-    ...{ _id: nameOf(user), readFrom: new ObjectId() },
+    ...{ _id: graph.users[user] as UserId, readFrom },
   }))
-  const edges = graph.edges.filter(([, followee]) => isCelebrity(followee))
-  await insertInBatches(collections.pulled_authors, edges, ([follower, followee]) => ({
-    _id: { reader: nameOf(follower), author: nameOf(followee) },
-  }))
+  await collections.strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
 }

@@ -29,7 +29,7 @@ import {
 
 const postsEach = 6
 const likes = 3_000
-const [pulledThreshold, pulledPosts, pulledPages] = [5_000, 128, 320] as const
+const [pulledFollowersMax, pulledPosts, pulledPages] = [5_000, 128, 320] as const
 
 /**
  * Measures the constants of the capacity model: the bytes on disk of each stored document, and the processor time and
@@ -62,9 +62,7 @@ export async function benchmarkConstants({ log, sides }: BenchOptions) {
     runs[name] = run
   }
   if (isWanted('celebrities')) {
-    const { bytesPerNote, ...measured } = await measurePulled(context)
-    pulled = measured
-    bytes = { ...bytes, note: bytesPerNote }
+    pulled = await measurePulled(context)
     runs.celebrities = run
   }
   if (isWanted('likes')) {
@@ -108,22 +106,21 @@ async function measureBaseBytes(database: FeedsDatabase) {
   }
 }
 
-/** Measures posts of celebrities under HYBRID, and pages of readers who follow some. */
+/** Measures posts of celebrities under INBOX, and pages of readers who follow some. */
 async function measurePulled({ database, graph, load, built, log }: StrategyContext) {
-  await prepareStrategy(database, 'HYBRID', { threshold: pulledThreshold })
-  await using server = await startMeasuredServer(database, load, 'HYBRID', {
-    ...{ built, pageCacheMb: 0 },
+  await prepareStrategy(database, 'INBOX')
+  await using server = await startMeasuredServer(database, load, 'INBOX', {
+    ...{ built, pageCacheMb: 0, inboxFollowersMax: pulledFollowersMax },
   })
   const celebrities = graph.authors.at(-1) ?? []
-  // Their promotion notes them with each follower.
+  // Their first posts make them celebrities.
   await server.measure(createPosts(celebrities, celebrities.length))
   await server.measure(createPosts(graph.authors[0] ?? [], 256))
   const posts = await server.measure(createPosts(celebrities, pulledPosts))
   const pages = await server.measure(repeat(graph.ordinary, pulledPages).map(requests.page))
-  const { pulled_authors } = await measureStorage(database, ['pulled_authors'])
   const [post, page] = [divideCost(posts, pulledPosts), divideCost(pages, pulledPages)]
-  log(`HYBRID: a post of a celebrity ${format(post)}, a page with celebrities ${format(page)}`)
-  return { post, page, bytesPerNote: bytesPerDocument(pulled_authors) }
+  log(`INBOX: a post of a celebrity ${format(post)}, a page with celebrities ${format(page)}`)
+  return { post, page }
 }
 
 /** Measures likes of random posts: most posts have one. */

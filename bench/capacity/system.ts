@@ -46,19 +46,11 @@ export async function openCapacityDatabase(log: (line: string) => void): Promise
 export async function prepareStrategy(
   database: FeedsDatabase,
   strategy: FeedStrategyName,
-  options: Readonly<Record<string, number>> = {},
 ): Promise<void> {
   const { collections } = database.services
   await maintainOnly(database, isMaterialised(strategy) ? [strategy] : [])
-  for (const [name, value] of Object.entries(options)) {
-    await collections.strategies.updateOne(
-      { _id: strategy },
-      { $set: { [`options.${name}`]: value } },
-    )
-  }
   await collections.timeline_cache.drop()
   await clearBuckets(database)
-  await collections.pulled_authors.deleteMany({})
   await collections.celebrities.deleteMany({})
 }
 
@@ -73,13 +65,22 @@ export async function startMeasuredServer(
   database: FeedsDatabase,
   load: Child,
   strategy: FeedStrategyName,
-  { built, pageCacheMb }: { readonly built: string; readonly pageCacheMb: number },
+  {
+    built,
+    pageCacheMb,
+    inboxFollowersMax = 0,
+  }: {
+    readonly built: string
+    readonly pageCacheMb: number
+    readonly inboxFollowersMax?: number
+  },
 ): Promise<MeasuredServer> {
   const { uri, db } = database
   const server = await startServer(
     'feedline-server.ts',
     {
       ...{ FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy, PAGE_CACHE_MB: String(pageCacheMb) },
+      INBOX_FOLLOWERS_MAX: String(inboxFollowersMax),
       ...{
         NODE_ENV: 'production',
         FEEDLINE_BUILT: built,

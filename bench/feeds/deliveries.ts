@@ -21,7 +21,7 @@ import {
 /** The number of deliveries of each strategy in one round, per second of `--seconds`. */
 export const deliveriesPerSecond = 10_000
 
-/** The strategies that store each delivery. HYBRID is left out: it stores as INBOX does. */
+/** The strategies that store each delivery. */
 export const measuredStrategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 
 /** Deliveries per second by implementation and strategy, one value per round. */

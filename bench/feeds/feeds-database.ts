@@ -16,7 +16,6 @@ export const collectionNames = {
   SIZED_BUCKETS: 'sized_buckets',
   CACHE: 'timeline_cache',
   INBOX: 'inbox',
-  HYBRID: 'inbox',
 } as const satisfies Partial<Record<FeedStrategyName, string>>
 export type StoredStrategy = keyof typeof collectionNames
 export const storedStrategies = Object.keys(collectionNames) as StoredStrategy[]
@@ -52,10 +51,7 @@ export async function openMonitored({ uri, db }: BenchDatabase) {
 export async function backfill(database: FeedsDatabase): Promise<void> {
   const { services } = database
   await maintainOnly(database, storedStrategies)
-  // HYBRID uses the entries of INBOX.
-  for (const name of storedStrategies) {
-    if (name !== 'HYBRID') await services.registrations.rebuild(name)
-  }
+  for (const name of storedStrategies) await services.registrations.rebuild(name)
   await runDueJobs(services)
 }
 

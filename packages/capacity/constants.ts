@@ -50,9 +50,9 @@ export interface Constants {
   >
   readonly units: Readonly<Record<string, string>>
   /** Bytes on disk of one document with its index entries. */
-  readonly bytes: Readonly<Record<'user' | 'edge' | 'post' | 'like' | 'note', number>>
+  readonly bytes: Readonly<Record<'user' | 'edge' | 'post' | 'like', number>>
   readonly like: OperationCost
-  /** `HYBRID`: a post of a celebrity, and a page of a reader who follows celebrities. */
+  /** `INBOX`: a post of a celebrity, and a page of a reader who follows celebrities. */
   readonly pulled: Readonly<Record<'post' | 'page', OperationCost>>
   /** Does not compile if a strategy has no row. */
   readonly strategies: Readonly<Record<FeedStrategyName, StrategyConstants>>

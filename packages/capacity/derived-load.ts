@@ -37,9 +37,9 @@ export const deliveriesPerSecond = (
     0,
   )
 
-/** The edges that lead to users with at least `threshold` followers: HYBRID keeps a note for each. */
-export const celebrityEdges = (followers: Degrees, threshold: number): number =>
-  countEdges(followers.filter(({ degree }) => degree >= threshold))
+/** The edges that lead to users with more than `followersMax` followers. */
+export const celebrityEdges = (followers: Degrees, followersMax: number): number =>
+  countEdges(followers.filter(({ degree }) => degree > followersMax))
 
 export const secondsPerDay = 86_400
 

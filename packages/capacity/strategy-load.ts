@@ -111,17 +111,20 @@ function meanPageCost(
 /** The costs per second of pages and polls, read or from memory. */
 function readCosts(
   strategy: FeedStrategyName,
-  { readsPerSecond, pollsPerSecond, unchangedShare }: CapacityInputs,
+  inputs: CapacityInputs,
   { strategies }: Constants,
   page: OperationCost,
 ): OperationCost {
+  const { readsPerSecond, pollsPerSecond } = inputs
+  const unkeptShare = strategyModels[strategy].unkeptShare?.(inputs) ?? 0
+  const keptShare = inputs.unchangedShare * (1 - unkeptShare)
   const { pageKept, poll, pollKept } = strategies[strategy]
   // FANOUT_ON_READ keeps no page: its unchanged page was measured on readers with more followees.
   return sumCosts([
-    scaleCost(page, readsPerSecond * (1 - unchangedShare)),
-    scaleCost(lowerCost(pageKept, page), readsPerSecond * unchangedShare),
-    scaleCost(poll, pollsPerSecond * (1 - unchangedShare)),
-    scaleCost(pollKept, pollsPerSecond * unchangedShare),
+    scaleCost(page, readsPerSecond * (1 - keptShare)),
+    scaleCost(lowerCost(pageKept, page), readsPerSecond * keptShare),
+    scaleCost(poll, pollsPerSecond * (1 - keptShare)),
+    scaleCost(pollKept, pollsPerSecond * keptShare),
   ])
 }
 

@@ -15,6 +15,8 @@ export interface StrategyModel {
   postCost?(inputs: CapacityInputs, constants: Constants, followers: number): OperationCost
   /** The cost of a page that is read. Default: the measured cost at the number of followees. */
   pageCost?(inputs: CapacityInputs, constants: Constants, followees: number): OperationCost
+  /** The share of the readers whose pages and polls are never answered from memory. Default: 0. */
+  unkeptShare?(inputs: CapacityInputs): number
 }
 
 /** The entries of a full cache. */
@@ -39,21 +41,22 @@ const cache: StrategyModel = {
   },
 }
 
-/** The posts of celebrities are delivered to no one. Their followers have a note for each, and read their posts. */
-const hybrid: StrategyModel = {
-  audienceOf: ({ hybridThreshold }, followers) => (followers < hybridThreshold ? followers : 0),
-  timelineBytes: (inputs, constants, deliveries) =>
-    storesEntries('HYBRID').timelineBytes(inputs, constants, deliveries) +
-    celebrityEdges(inputs.followers, inputs.hybridThreshold) * constants.bytes.note,
-  postCost: ({ hybridThreshold }, { strategies, pulled }, followers) =>
-    followers < hybridThreshold ? costAt(strategies.HYBRID.post, followers) : pulled.post,
-  // With celebrities at random, a share of 1 - e^-n of the readers follows one, if they follow n on average.
-  pageCost: ({ followers, hybridThreshold }, { strategies, pulled }, followees) => {
-    const followed = celebrityEdges(followers, hybridThreshold) / countUsers(followers)
-    const share = 1 - Math.exp(-followed)
-    const plain = costAt(strategies.HYBRID.page, followees)
+/** With celebrities at random, a share of 1 - e^-n of the readers follows one, if they follow n on average. */
+const celebrityShare = ({ followers, inboxFollowersMax }: CapacityInputs): number =>
+  1 - Math.exp(-celebrityEdges(followers, inboxFollowersMax) / countUsers(followers))
+
+/** The posts of celebrities are delivered to no one. Their followers read these posts with each page. */
+const inbox: StrategyModel = {
+  ...storesEntries('INBOX'),
+  audienceOf: ({ inboxFollowersMax }, followers) => (followers > inboxFollowersMax ? 0 : followers),
+  postCost: ({ inboxFollowersMax }, { strategies, pulled }, followers) =>
+    followers > inboxFollowersMax ? pulled.post : costAt(strategies.INBOX.post, followers),
+  pageCost: (inputs, { strategies, pulled }, followees) => {
+    const share = celebrityShare(inputs)
+    const plain = costAt(strategies.INBOX.page, followees)
     return sumCosts([scaleCost(plain, 1 - share), scaleCost(pulled.page, share)])
   },
+  unkeptShare: celebrityShare,
 }
 
 /** The model of each strategy. A new strategy without a row does not compile. */
@@ -62,6 +65,5 @@ export const strategyModels: Readonly<Record<FeedStrategyName, StrategyModel>> =
   TIME_BUCKETS: storesEntries('TIME_BUCKETS'),
   SIZED_BUCKETS: storesEntries('SIZED_BUCKETS'),
   CACHE: cache,
-  INBOX: storesEntries('INBOX'),
-  HYBRID: hybrid,
+  INBOX: inbox,
 }

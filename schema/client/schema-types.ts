@@ -310,8 +310,6 @@ export type FeedStrategy =
   | 'CACHE'
   /** Assembles the timeline on each read from the posts of all followees. */
   | 'FANOUT_ON_READ'
-  /** Works like INBOX, but reads the posts of authors with many followers on each read. */
-  | 'HYBRID'
   /** Stores entries when posts are written, as one small document per reader and post. */
   | 'INBOX'
   /** Stores entries when posts are written, in documents with a fixed number of entries. */

@@ -1,11 +1,9 @@
 import { Argument, Command } from 'commander'
 import type { StrategyDoc } from '../db/collections.ts'
 import { configFor } from '../environment.ts'
-import { hybrid } from '../feed/strategies/hybrid.ts'
 import { type MaterialisedName, materialisedNames } from '../feed/strategies/list.ts'
 import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
-import { wholeNumber } from './numbers.ts'
 import { alignColumns } from './table.ts'
 
 /** `feedline timelines`: shows the maintained strategies and their progress, and changes them. */
@@ -53,26 +51,6 @@ export const timelinesCommand = (): Command =>
           console.log(
             `A job that back-fills ${name} is queued. "feedline serve" or "feedline worker" runs it.`,
           )
-        }),
-    )
-    .addCommand(
-      new Command('threshold')
-        .description(
-          'Set the HYBRID threshold for all processes: the followers from which HYBRID reads an author.',
-        )
-        .argument(
-          '<followers>',
-          'number of followers; it applies to an author from the next post on',
-          wholeNumber(1, 1e9),
-        )
-        .action(async (followers: number) => {
-          await using database = await openForCommand(configFor('database'), true)
-          const { registrations } = database.services
-          const { name } = hybrid.settings.hybridThreshold.option
-          if (!(await registrations.setOption(hybrid.name, name, followers))) {
-            throw new Error('HYBRID is not maintained in this database')
-          }
-          console.log(`HYBRID now reads authors with ${followers} or more followers.`)
         }),
     )
 

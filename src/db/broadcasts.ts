@@ -73,13 +73,6 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'The removal of an account finds the history of its followers, which is stored with each follower.',
   },
   {
-    from: 'src/feed/celebrities/pulled-authors.ts',
-    command: 'find',
-    collection: 'pulled_authors',
-    by: 'job',
-    why: 'The removal of an account finds the notes about it, which are stored with each reader.',
-  },
-  {
     from: 'src/feed/registry/registrations.ts',
     command: 'find',
     collection: 'user_stats',

@@ -185,12 +185,6 @@ export const catalogue = (
   inbox_floors: floors,
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
-  pulled_authors: {
-    indexes: [{ key: { '_id.author': 1 } }], // the notes of a deleted author
-    clustered: true,
-    shardKey: { _id: 1 },
-    handleIn: { within: 'reader' },
-  },
   outbox: {
     indexes: [
       { key: { state: 1, queue: 1, runAt: 1 } }, // due jobs

@@ -74,6 +74,16 @@ export const differences = {
     },
     mark: floorsMark,
   },
+  celebrities: {
+    mechanism: '[celebrities](../explanation/strategies.md#celebrities)',
+    replicaSet: 'posts of an author above `INBOX_FOLLOWERS_MAX` are read',
+    upgraded: {
+      does: 'no author becomes one',
+      why: 'pages of the previous release know none',
+      isOff: true,
+    },
+    mark: floorsMark,
+  },
   readsOfJobs: {
     mechanism: 'reads of a job',
     replicaSet: 'wait for nothing',

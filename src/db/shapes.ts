@@ -151,21 +151,17 @@ export const shapes = {
   ),
   inbox: object({ _id: object({ reader: text, post: id }) }, { author: text, text }),
   inbox_floors: floor,
-  pulled_authors: object({ _id: object({ reader: text, author: text }) }),
   strategies: object(
     { _id: text, epoch: id, covered: text, complete: { bsonType: 'bool' }, options },
     {
-      ...{ dropping: set, readers: object({ done: whole, total: whole }) },
+      ...{ dropping: set, celebrities: id, readers: object({ done: whole, total: whole }) },
       split: object({
         epoch: id,
         ranges: list(object({ after: text, covered: text }, { upTo: text, done: set })),
       }),
     },
   ),
-  celebrities: object(
-    { _id: text },
-    { promoting: id, demoting: id, readFrom: { bsonType: ['objectId', 'null'] } },
-  ),
+  celebrities: object({ _id: text, readFrom: id }),
 } as const satisfies Partial<Record<CollectionName, Shape>>
 
 /** The collections whose documents have a checked shape. */

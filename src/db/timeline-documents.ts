@@ -100,26 +100,17 @@ export interface StrategyDoc {
   readonly readers?: { readonly done: number; readonly total: number }
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
   readonly dropping?: true
+  /** The latest change of the set of celebrities, of INBOX. Absent: no author was one. */
+  readonly celebrities?: ObjectId
   /** The options of the stored form, by name. */
   readonly options: Readonly<Record<string, number>>
 }
 
-/** A celebrity, or an author during a promotion or a demotion. */
+/** An author whose posts INBOX reads with each page. */
 export interface CelebrityDoc {
   readonly _id: string
-  /**
-   * Set during a promotion: the id of its job, which notes the author with each follower. Posts are still delivered.
-   */
-  readonly promoting?: ObjectId
-  /** When HYBRID stopped delivering posts of the author. Later posts are in no inbox. Null: any post may be in one. */
-  readonly readFrom?: ObjectId | null
-  /** Set during a demotion: the id of its job, which delivers the posts left out. New posts are delivered again. */
-  readonly demoting?: ObjectId
-}
-
-/** A note that a reader's inbox may lack posts of an author. See `PulledAuthors`. */
-export interface PulledAuthorDoc {
-  readonly _id: { readonly reader: string; readonly author: string }
+  /** When deliveries stopped storing posts of the author. Later posts are in no inbox. */
+  readonly readFrom: ObjectId
 }
 
 /** The documents of stored timelines. They are derived from the other collections. */
@@ -131,7 +122,6 @@ export interface TimelineDocuments {
   timeline_cache: TimelineCacheDoc
   inbox: InboxDoc
   inbox_floors: TimelineFloorDoc
-  pulled_authors: PulledAuthorDoc
 }
 
 /** The documents that say how timelines are stored. */

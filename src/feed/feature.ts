@@ -2,7 +2,6 @@ import { type Core, defineFeature } from '../feature.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
-import { checkCelebrityMarks } from '../integrity/invariants/celebrity-marks.ts'
 import { checkTimelines } from '../integrity/invariants/timelines.ts'
 import { checkUnfinishedStrategies } from '../integrity/invariants/unfinished-strategies.ts'
 import type { Posts } from '../posts/posts.ts'
@@ -34,7 +33,6 @@ export const timelines = defineFeature({
     'inbox_floors',
     'strategies',
     'celebrities',
-    'pulled_authors',
   ],
   reactions: timelineReactions,
   create: (core: Needs) => createFeeds({ ...core, core }, core.config.feed),
@@ -43,5 +41,5 @@ export const timelines = defineFeature({
     delivered: (user, removal) =>
       retractUnfinished({ jobs: collections.outbox, outbox }, user, removal),
   }),
-  invariants: { derived: [checkUnfinishedStrategies, checkCelebrityMarks, checkTimelines] },
+  invariants: { derived: [checkUnfinishedStrategies, checkTimelines] },
 })

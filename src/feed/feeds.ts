@@ -10,9 +10,6 @@ import type { IdMint, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Visibility } from '../visibility/visibility.ts'
-import { Celebrities } from './celebrities/celebrities.ts'
-import { ModeChanges } from './celebrities/mode-changes.ts'
-import { PulledAuthors } from './celebrities/pulled-authors.ts'
 import type { FeedConfig } from './config.ts'
 import { Backfill } from './delivery/backfill.ts'
 import { BegunDeliveries } from './delivery/begun-delivery.ts'
@@ -27,11 +24,10 @@ import { configuredOptions, type Options, optionWarnings } from './registry/opti
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
+import { Celebrities } from './strategies/celebrities.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
-import { Inbox } from './strategies/inbox.ts'
 import {
   type ByStrategy,
-  createFilters,
   createStrategies,
   type FeedStrategyName,
   isMaterialised,
@@ -81,7 +77,6 @@ export interface Feeds {
   readonly delivery: Delivery
   readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
-  readonly modeChanges: ModeChanges
   readonly ranges: RangeJobs
   readonly walks: FollowerWalks
   readonly sweep: Sweep
@@ -97,7 +92,6 @@ export function createFeeds(
   const pageFacts = new PageFactsReader(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
-  const pulled = new PulledAuthors(collections.pulled_authors)
   const floorParts = {
     transactions,
     isPreviousStopped: () => versions.isOn('retention'),
@@ -110,26 +104,26 @@ export function createFeeds(
     mint,
     now,
   }
-  const inbox = new Inbox({ collections, ...floorParts })
-  const celebrities = new Celebrities({ collections, pulled, outbox, transactions, mint })
+  const registrations = new Registrations({ collections, outbox, transactions, mint })
+  const celebrities = new Celebrities({
+    collections,
+    runExclusive: registrations.runExclusive.bind(registrations),
+    versions,
+    mint,
+    followersMax: config.inboxFollowersMax,
+  })
   const parts = {
     collections,
     follows,
     posts,
     entries,
-    pulled,
     fanoutOnRead,
-    inbox,
     celebrities,
     floorParts,
     mint,
     now,
   }
   const strategies = createStrategies(parts, config)
-  const filters = createFilters(parts)
-  const registrations = new Registrations({
-    ...{ collections, outbox, transactions, mint, filters },
-  })
   const served = config.maintained.filter(isMaterialised)
   const pending = new Pending(collections, edges)
   const watermarks = new Watermarks(pending, now)
@@ -148,14 +142,14 @@ export function createFeeds(
   const news = new NewsReader(feed, watermarks)
   const raiseTimelines = shareRaises(collections)
   const begunDeliveries = new BegunDeliveries({
-    ...{ strategies, filters, registry, edges, versions, raiseTimelines },
+    ...{ strategies, celebrities, registry, edges, versions, raiseTimelines },
     ...{ contents: config.entries, inlineMax: config.inlineMax },
   })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
   const walks = new FollowerWalks(follows, core.stats, ranges)
   const delivery = new Delivery({
     strategies,
-    filters,
+    celebrities,
     registry,
     facts: new DeliveryFactsReader({
       ...{ posts, collections, edges, registry, contents: config.entries },
@@ -165,24 +159,16 @@ export function createFeeds(
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
-    ...{ filters, delivery, entries, follows, posts, versions, fanoutOnRead, registry },
+    ...{ celebrities, delivery, entries, follows, posts, versions, fanoutOnRead },
   })
   const readers = new ReaderWalk(collections.user_stats)
   const backfill = new Backfill(
     {
-      ...{ collections, transactions, filters, filler, registry },
+      ...{ collections, transactions, filler, registry },
       ...{ ranges, delivery, entries, follows },
     },
     readers,
   )
-  const modeChanges = new ModeChanges({
-    delivery,
-    registry,
-    walks,
-    celebrities,
-    pulled,
-    backfill,
-  })
   const sweep = new Sweep({
     ...{ collections, strategies, registry, ranges, readers, outbox, transactions, now },
   })
@@ -204,7 +190,6 @@ export function createFeeds(
     delivery,
     begunDeliveries,
     backfill,
-    modeChanges,
     ranges,
     walks,
     sweep,

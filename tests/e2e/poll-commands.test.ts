@@ -1,11 +1,7 @@
 import * as operations from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import {
-  type FeedStrategyName,
-  feedStrategyNames,
-  storesAllPosts,
-} from '../../src/feed/strategies/list.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
@@ -14,15 +10,14 @@ import { recorded } from '../support/mongo.ts'
 import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join(), HYBRID_THRESHOLD: '1000' })
+const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join() })
 const hourMs = 3_600_000
 const waiting = 'read outbox, outbox, following, restrictions, user_stats'
 
 /** The commands that read stored places. */
 const placesOf = (strategy: FeedStrategyName): string[] => {
   if (strategy === 'FANOUT_ON_READ') return ['read following', 'read posts']
-  const notes = strategy === 'HYBRID' ? ['read pulled_authors'] : []
-  return [entryReads[strategy], ...notes]
+  return [entryReads[strategy]]
 }
 
 async function send(as: string, query: string) {
@@ -96,9 +91,21 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
     for (let times = 0; times < 2; times++) await poll('count changed')
     const labelsOfPoll = async () => (await poll('count hasMore changed')).labels
     expect(await labelsOfPoll()).toEqual(whole)
-    const isKept = storesAllPosts(strategy)
-    const versions = isKept ? ['read versions', 'read versions'] : []
+    const versions = isStored ? ['read versions', 'read versions'] : []
     expect(await labelsOfPoll()).toEqual([...whole, ...versions].sort())
-    expect(await labelsOfPoll()).toEqual(isKept ? ['read versions'] : whole)
+    expect(await labelsOfPoll()).toEqual(isStored ? ['read versions'] : whole)
   })
+
+  if (strategy === 'INBOX')
+    test('no poll of a reader who follows a celebrity is answered from memory', async () => {
+      const { celebrities, strategies } = app.services.collections
+      const readFrom = toObjectId(timeIdAt<PostId>(Date.now(), '0'.repeat(12)))
+      await celebrities.insertOne({ _id: author, readFrom })
+      await strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
+      for (let times = 0; times < 4; times++) await poll('count changed hasMore')
+      const { labels } = await poll('count changed hasMore')
+      const read = labels.filter((label) => label !== 'read versions')
+      expect(read).toEqual([...whole, 'read following', 'read posts'].sort())
+      await strategies.updateOne({ _id: 'INBOX' }, { $unset: { celebrities: '' } })
+    })
 })

@@ -17,7 +17,7 @@ import { recorded } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join(), HYBRID_THRESHOLD: '1000' })
+const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join() })
 const mint = new IdMint(Date.now)
 const authors = Array.from({ length: 90 }, (_, n) => handle(`p${n}`))
 /** Followees without accounts, so that only a timeline reads them. */

@@ -308,4 +308,16 @@ describe('a database that cannot be used', () => {
     expect(await meta.countDocuments()).toBe(1)
     await meta.drop()
   })
+
+  test('a database that maintains HYBRID is refused with the way to INBOX, and nothing is changed', async () => {
+    const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: `${database.name}-hybrid` }
+    const db = database.client.db(env.MONGODB_DATABASE)
+    await db.collection('strategies').insertOne({ _id: 'HYBRID', complete: true } as never)
+    for (const command of ['serve', 'worker', 'migrate'])
+      expect(await sentenceOf(command, env)).toBe(
+        'invalid configuration: FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX with INBOX_FOLLOWERS_MAX instead',
+      )
+    expect(await db.collection('strategies').countDocuments()).toBe(1)
+    await db.dropDatabase()
+  })
 })

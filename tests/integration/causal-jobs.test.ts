@@ -7,7 +7,7 @@ import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { commitJobsFirst } from '../support/participants.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-const harness = useServices('collection', undefined, { maintained: ['INBOX', 'HYBRID'] })
+const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
 const [ann, ben] = [handle('ann'), handle('ben')]
 
 beforeAll(async () => {

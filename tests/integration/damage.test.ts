@@ -19,7 +19,7 @@ const fans = Array.from({ length: 7 }, (_, n) => handle(`fan${n}`))
 const stored = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 const compared = [
   ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'restrictions'] as const),
-  ...(['posts', 'overflow', 'engagements_by_user', 'celebrities'] as const),
+  ...(['posts', 'overflow', 'engagements_by_user'] as const),
 ]
 /** The field that repairs and conflicting writes increment. */
 const uncompared = { projection: { repairs: 0, guard: 0 } }

@@ -61,13 +61,6 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
     back: of('inbox', 'delete'),
     bytesEach: 250,
   },
-  HYBRID: {
-    first: of('inbox', 'insert'),
-    steady: of('inbox', 'insert'),
-    again: of('inbox', 'insert'),
-    back: of('inbox', 'delete'),
-    bytesEach: 250,
-  },
 }
 
 /** An author with `count` followers. Their edges exist only in the collection that a delivery reads. */
@@ -147,13 +140,11 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
   'a delivery under %s',
   (strategy, cost) => {
     const fixture = useFeedFixture(strategy, 'text', ['FANOUT_ON_READ', strategy], {
-      hybridThreshold: 10_000,
       sizedBucketSize: 50,
       timeBucketDays: 7,
     })
-    const deliveryMode = strategy === 'HYBRID' ? ['read celebrities', 'read celebrities'] : []
     // After each window, whether the post is still there.
-    const begin = [facts, ...deliveryMode, 'read posts']
+    const begin = [facts, 'read posts']
 
     const sent = (batches: number, some: readonly string[], ...more: readonly string[]) =>
       [...more, ...Array.from({ length: batches }, () => some).flat()].sort()
@@ -179,8 +170,7 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
         const [undo] = await fixture.takeJobs()
         const taken = await sentBy(fixture, undo as Job)
         const apart = 1 + Math.ceil(count / batchSize)
-        const stored = strategy === 'HYBRID' ? ['read celebrities'] : []
-        const walk = ['read strategies', ...stored, 'read followers']
+        const walk = ['read strategies', 'read followers']
         expect(labels(taken)).toEqual(sent(apart, cost.back, ...walk))
         const every = [...first, ...steady, ...again, ...taken]
         expect(every.flatMap((one) => shardProblemOf(one) ?? [])).toEqual([])
@@ -211,18 +201,20 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
   },
 )
 
-describe('a delivery under HYBRID', () => {
-  const fixture = useFeedFixture('HYBRID', 'text', ['FANOUT_ON_READ', 'HYBRID'], {
-    hybridThreshold: 5,
+describe('a delivery under INBOX with celebrities', () => {
+  const fixture = useFeedFixture('INBOX', 'text', ['FANOUT_ON_READ', 'INBOX'], {
+    inboxFollowersMax: 4,
   })
 
-  test('a delivery of a celebrity costs the same with any number of followers (HYBRID)', async () => {
+  test('a delivery of a celebrity costs the same with any number of followers (INBOX)', async () => {
     for (const count of [5, 4_001]) {
       const { author, readers } = await crowdOf(fixture, count)
-      await fixture.collections.celebrities.insertOne({ _id: author })
+      // The first delivery makes the author a celebrity.
+      const [, first] = await delivered(fixture, author)
+      expect(labels(first)).toContain('update celebrities')
+      await fixture.services.celebrities.load((await fixture.services.registry.read()).get('INBOX'))
       const [, commands] = await delivered(fixture, author)
-      const deliveryMode = ['read celebrities', 'read celebrities']
-      expect(labels(commands)).toEqual([...deliveryMode, facts].sort())
+      expect(labels(commands)).toEqual([facts])
       expect(await fixture.heldFor(readers[0] as UserId)).toEqual([])
     }
   })

@@ -13,7 +13,6 @@ import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { share } from '../support/repetition.ts'
 import { drain, handle, openAccounts, servicesOver, storeOf } from '../support/services.ts'
 
-const beside = feedStrategyNames.filter((name) => name !== 'HYBRID')
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
 interface Embedded {
@@ -30,12 +29,14 @@ async function postsFetched({ db }: TestDatabase, { command }: RecordedCommand) 
 }
 
 describe.each(['text', 'author'] as const)('a query with entries of content %s', (entries) => {
-  const app = useApp({ FEED_MAINTAINED: beside.join(), TIMELINE_ENTRIES: entries })
+  const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join(), TIMELINE_ENTRIES: entries })
   const [reader, author] = [handle('reader'), handle('author')]
 
   beforeAll(async () => {
     await openAccounts(app.services, [reader, author])
-    const timeline = beside.map((name) => `${name}: timeline(first: 1, strategy: ${name})`)
+    const timeline = feedStrategyNames.map(
+      (name) => `${name}: timeline(first: 1, strategy: ${name})`,
+    )
     const query = `{ ${timeline.map((field) => `${field} { edges { cursor } }`).join(' ')} }`
     expect((await app.send({ as: reader, query })).errors).toEqual([])
     await app.services.follows.follow(reader, author)
@@ -49,7 +50,7 @@ describe.each(['text', 'author'] as const)('a query with entries of content %s',
     ['id text likeCount', false],
   ]
 
-  describe.each(materialisedNames.filter((name) => name !== 'HYBRID'))('under %s', (name) => {
+  describe.each(materialisedNames)('under %s', (name) => {
     test.each(asked)('a query of { %s } fetches no unnecessary posts', async (fields, embedded) => {
       const page = `timeline(first: 10, strategy: ${name}) { servedBy edges { node { ${fields} } } }`
       const query = `{ ${page} }`

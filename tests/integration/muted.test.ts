@@ -8,11 +8,10 @@ import { handle, storeOf } from '../support/services.ts'
 
 /** The number of entries of muted authors, newer than all other entries. */
 const hidden = 5_000
-const strategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX', 'HYBRID'] as const
+const strategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX'] as const
 
 describe.each(strategies)('a page under %s', (name) => {
   const fixture = useFeedFixture(name, 'author', ['FANOUT_ON_READ', name], {
-    hybridThreshold: 10_000,
     sizedBucketSize: 50,
     timeBucketDays: 7,
   })

@@ -10,11 +10,10 @@ import { entryReads, visibilityRead } from '../support/page-commands.ts'
 import { routingProblems } from '../support/routing.ts'
 import { handle, openAccounts, servicesOver, storeOf, useServices } from '../support/services.ts'
 
-const beside = feedStrategyNames.filter((name) => name !== 'HYBRID')
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
-describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
-  const names = inbox === 'HYBRID' ? (['HYBRID'] as const) : beside
+describe('a page', () => {
+  const names = feedStrategyNames
   const feed = { maintained: [...names], cacheSize: 100 }
   const harness = useServices('collection', engagement, feed)
   const crowd = Array.from({ length: 300 }, (_, n) => handle(`u${n}`))
@@ -86,83 +85,91 @@ describe.each(['INBOX', 'HYBRID'] as const)('a page, with %s', (inbox) => {
   }
 
   test.each(names.filter((name) => name !== 'FANOUT_ON_READ'))(
-    'a page of %s costs two commands, three under HYBRID, at any size and number of followees',
+    'a page of %s costs two commands, at any size and number of followees',
     async (name) => {
-      const notes = name === 'HYBRID' ? ['read pulled_authors'] : []
       for (const followees of readers) {
         // Creates the cache.
         await sentFor(name, followees, 1)
         for (const limit of [1, 100]) {
-          const all = [visibilityRead, entryReads[name], ...notes].sort()
+          const all = [visibilityRead, entryReads[name]].sort()
           expect(await labelsFor(name, followees, limit)).toEqual(all)
         }
       }
     },
   )
 
-  if (inbox === 'INBOX') {
-    test('a page of FANOUT_ON_READ costs three commands, and one more for every 200 followees', async () => {
-      for (const limit of [1, 100]) {
-        const few = [visibilityRead, 'read following', 'read posts'].sort()
-        expect(await labelsFor('FANOUT_ON_READ', 10, limit)).toEqual(few)
-        expect(await labelsFor('FANOUT_ON_READ', 300, limit)).toEqual([...few, 'read posts'].sort())
-      }
-    })
+  test('a page of FANOUT_ON_READ costs three commands, and one more for every 200 followees', async () => {
+    for (const limit of [1, 100]) {
+      const few = [visibilityRead, 'read following', 'read posts'].sort()
+      expect(await labelsFor('FANOUT_ON_READ', 10, limit)).toEqual(few)
+      expect(await labelsFor('FANOUT_ON_READ', 300, limit)).toEqual([...few, 'read posts'].sort())
+    }
+  })
 
-    test('a page that creates its CACHE costs five commands and those of FANOUT_ON_READ', async () => {
-      const { timeline_cache } = harness.services.collections
-      const made = ['findAndModify timeline_cache', 'update timeline_cache', 'read timeline_cache']
-      for (const followees of readers) {
-        await timeline_cache.deleteOne({ _id: reader(followees) })
-        const fanoutOnRead = [
-          'read following',
-          ...(followees > 200 ? ['read posts'] : []),
-          'read posts',
-        ]
-        const all = [...made, ...fanoutOnRead, 'read posts', visibilityRead].sort()
-        expect(await labelsFor('CACHE', followees, 100)).toEqual(all)
-      }
-    })
-
-    test('a page of entries without authors costs one more command, which asks every shard', async () => {
-      const entries = 'id'
-      const services = servicesOver(harness.database, harness.clock, engagement, 'collection', {
-        ...feed,
-        entries,
-      })
-      const { inbox } = harness.services.collections
-      for (const followees of readers) {
-        await inbox.updateMany({ '_id.reader': reader(followees) }, { $unset: { author: '' } })
-        for (const limit of [1, 100]) {
-          const commands = await sentFor('INBOX', followees, limit, services)
-          const all = [visibilityRead, 'read inbox', 'read posts'].sort()
-          expect(labelsOf(commands).filter((label) => label !== 'read strategies')).toEqual(all)
-          const spread = commands.flatMap(({ command }) =>
-            routingProblems({ statement: command, inTransaction: false }),
-          )
-          expect(spread).toMatchObject([{ collection: 'posts', kind: 'broadcast' }])
-        }
-      }
-    })
-  } else {
-    test('a page of HYBRID with followed celebrities costs five commands', async () => {
-      const { pulled_authors } = harness.services.collections
-      const notes = readers.flatMap((followees) =>
-        crowd.slice(5, 150).map((author) => ({ _id: { reader: reader(followees), author } })),
-      )
-      await pulled_authors.insertMany(notes)
-      const read = [
+  test('a page that creates its CACHE costs five commands and those of FANOUT_ON_READ', async () => {
+    const { timeline_cache } = harness.services.collections
+    const made = ['findAndModify timeline_cache', 'update timeline_cache', 'read timeline_cache']
+    for (const followees of readers) {
+      await timeline_cache.deleteOne({ _id: reader(followees) })
+      const fanoutOnRead = [
         'read following',
-        'read inbox',
+        ...(followees > 200 ? ['read posts'] : []),
         'read posts',
-        'read pulled_authors',
-        visibilityRead,
       ]
-      for (const followees of readers) {
-        for (const limit of [1, 100]) {
-          expect(await labelsFor('HYBRID', followees, limit)).toEqual(read.sort())
-        }
+      const all = [...made, ...fanoutOnRead, 'read posts', visibilityRead].sort()
+      expect(await labelsFor('CACHE', followees, 100)).toEqual(all)
+    }
+  })
+
+  test('a page of INBOX with celebrities costs one command more, and two if the reader follows some', async () => {
+    const { celebrities, strategies } = harness.services.collections
+    const readFrom = toObjectId(new IdMint(harness.clock.now).next<PostId>())
+    const services = () =>
+      servicesOver(harness.database, harness.clock, engagement, 'collection', feed)
+    const known = async (authors: readonly string[]) => {
+      await celebrities.deleteMany({})
+      await celebrities.insertMany(authors.map((_id) => ({ _id, readFrom })))
+      await strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
+    }
+    await known(['stranger'])
+    const stored = ['read following', 'read inbox', visibilityRead]
+    const other = services()
+    await sentFor('INBOX', 10, 1, other)
+    for (const followees of readers) {
+      for (const limit of [1, 100]) {
+        expect(await labelsFor('INBOX', followees, limit, other)).toEqual(stored.sort())
       }
+    }
+    await known(crowd.slice(5, 150))
+    const another = services()
+    await sentFor('INBOX', 10, 1, another)
+    for (const followees of readers) {
+      for (const limit of [1, 100]) {
+        const all = [...stored, 'read posts'].sort()
+        expect(await labelsFor('INBOX', followees, limit, another)).toEqual(all)
+      }
+    }
+    await strategies.updateOne({ _id: 'INBOX' }, { $unset: { celebrities: '' } })
+  })
+
+  test('a page of entries without authors costs one more command, which asks every shard', async () => {
+    const entries = 'id'
+    const services = servicesOver(harness.database, harness.clock, engagement, 'collection', {
+      ...feed,
+      entries,
     })
-  }
+    const { inbox } = harness.services.collections
+    for (const followees of readers) {
+      await inbox.updateMany({ '_id.reader': reader(followees) }, { $unset: { author: '' } })
+      for (const limit of [1, 100]) {
+        const commands = await sentFor('INBOX', followees, limit, services)
+        const all = [visibilityRead, 'read inbox', 'read posts'].sort()
+        expect(labelsOf(commands).filter((label) => label !== 'read strategies')).toEqual(all)
+        const spread = commands.flatMap(({ command }) =>
+          routingProblems({ statement: command, inTransaction: false }),
+        )
+        expect(spread).toMatchObject([{ collection: 'posts', kind: 'broadcast' }])
+      }
+    }
+  })
 })

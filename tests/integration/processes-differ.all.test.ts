@@ -11,7 +11,6 @@ import { handle, openAccounts, servicesOver, testClock } from '../support/servic
 import { verified } from '../support/verify.ts'
 
 const database = useDatabase()
-const withoutInbox = feedStrategyNames.filter((name) => name !== 'INBOX')
 const running = new Set<FeedlineProcess>()
 afterAll(() => {
   for (const { child } of running) child.kill('SIGKILL')
@@ -21,7 +20,7 @@ afterAll(() => {
 const settings = {
   first: {
     FEED_STRATEGY: 'CACHE',
-    FEED_MAINTAINED: withoutInbox.join(),
+    FEED_MAINTAINED: feedStrategyNames.join(),
     TIMELINE_ENTRIES: 'text',
     TIME_BUCKET_DAYS: '0.01',
     SIZED_BUCKET_SIZE: '7',
@@ -34,7 +33,7 @@ const settings = {
     TIME_BUCKET_DAYS_MAX: '0',
     SIZED_BUCKET_ENTRIES_MAX: '4',
     SIZED_BUCKET_DAYS_MAX: '0',
-    HYBRID_THRESHOLD: '3',
+    INBOX_FOLLOWERS_MAX: '2',
     FANOUT_INLINE_MAX: '0',
     OVERFLOW_THRESHOLD: '2',
     LOG_LEVEL: 'info',
@@ -57,7 +56,7 @@ const settings = {
     TIME_BUCKET_DAYS_MAX: '1',
     SIZED_BUCKET_ENTRIES_MAX: '0',
     SIZED_BUCKET_DAYS_MAX: '1',
-    HYBRID_THRESHOLD: '1000',
+    INBOX_FOLLOWERS_MAX: '1',
     FANOUT_INLINE_MAX: '100',
     OVERFLOW_THRESHOLD: '50',
     LOG_LEVEL: 'debug',
@@ -80,7 +79,7 @@ const settings = {
     TIME_BUCKET_DAYS_MAX: '9',
     SIZED_BUCKET_ENTRIES_MAX: '7',
     SIZED_BUCKET_DAYS_MAX: '9',
-    HYBRID_THRESHOLD: '1',
+    INBOX_FOLLOWERS_MAX: '0',
     FANOUT_INLINE_MAX: '1',
     OVERFLOW_THRESHOLD: '1',
     LOG_LEVEL: 'warn',
@@ -156,7 +155,7 @@ test('a server, a worker and a second server with other options lose no post and
     testClock(),
     sameLimits({ threshold: 1, capacity: 1 }),
     'collection',
-    { maintained: feedStrategyNames, cacheSize: 9, timeBucketDays: 3, hybridThreshold: 2 },
+    { maintained: feedStrategyNames, cacheSize: 9, timeBucketDays: 3, inboxFollowersMax: 9 },
   )
   for (const one of everyone) await walked(maintaining, one, 'CACHE', false)
   const worker = started('worker', settings.worker)
@@ -173,7 +172,7 @@ test('a server, a worker and a second server with other options lose no post and
   const uncovered = { $set: { complete: false, covered: '' } }
   await collections.strategies.updateOne({ _id: 'SIZED_BUCKETS' }, uncovered)
   const second = started('serve', settings.second)
-  await second.says(/HYBRID_THRESHOLD is 1 in this process, but the database stores 3 for HYBRID/)
+  await second.says(/CACHE_SIZE is 5 in this process, but the database stores 8 for CACHE/)
   await second.says(
     /SIZED_BUCKETS covers .* The back-fill job was missing. A new job is queued now/,
   )
@@ -200,7 +199,7 @@ test('a server, a worker and a second server with other options lose no post and
       }
     }
   }
-  expect(await celebrity(), 'one threshold holds in all processes').toEqual(before)
+  expect(await celebrity(), 'all processes know the same celebrities').toEqual(before)
   expect((await verified(maintaining)).differences).toEqual([])
   const registered = [...(await maintaining.registry.read()).values()]
   expect(registered.map(({ complete }) => complete)).toEqual(registered.map(() => true))

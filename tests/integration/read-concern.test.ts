@@ -5,7 +5,7 @@ import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices('collection', undefined, {
-  maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'],
+  maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
 })
 const [ann, ben] = [handle('ann'), handle('ben')]
 const window = { limit: 5, backward: false }
@@ -27,7 +27,7 @@ test('every read outside a transaction uses read concern majority', async () => 
     const { id } = await services.posts.create(ben, { text: 'hello' })
     await harness.rest()
     await services.engagements.add('likes', ann, { id, author: ben })
-    for (const strategy of ['FANOUT_ON_READ', 'CACHE', 'INBOX', 'HYBRID'] as const) {
+    for (const strategy of ['FANOUT_ON_READ', 'CACHE', 'INBOX'] as const) {
       await services.feed.timeline(ann, { window, strategy, projection: 'ref' })
     }
     await readPages(services.follows.followers(), [ben], window)

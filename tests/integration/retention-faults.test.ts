@@ -10,7 +10,7 @@ import { handle, openAccounts, storeOf, useServices } from '../support/services.
 const [reader, author] = [handle('reader'), handle('author')]
 const kept = 8
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
-const maintained: MaterialisedName[] = ['INBOX', 'HYBRID']
+const maintained: MaterialisedName[] = ['INBOX']
 const harness = useServices('collection', engagement, { maintained, inboxEntriesMax: kept })
 
 const registrationOf = async (name: MaterialisedName) => {
@@ -76,21 +76,4 @@ test('a back-fill that was killed stops trims for an hour, and its reader stays 
   const ended = await inbox_floors.findOne({ _id: reader })
   expect(ended?.away).toBeUndefined()
   expect(ended?.filling).toBeUndefined()
-})
-
-test('INBOX beside HYBRID of an older version keeps everything, as the shared entries do', async () => {
-  const { collections, registrations, configured } = harness.services
-  await registrations.drop('INBOX')
-  const unset = {
-    'options.entriesMax': '',
-    'options.ageMaxMs': '',
-    'options.awayMaxMs': '',
-  } as const
-  await collections.strategies.updateOne({ _id: 'HYBRID' }, { $unset: unset })
-  for (const name of maintained) await registrations.register(name, configured[name])
-  const options = await collections.strategies.find().sort({ _id: 1 }).toArray()
-  expect(options.map((one) => [one._id, one.options.entriesMax])).toEqual([
-    ['HYBRID', 0],
-    ['INBOX', 0],
-  ])
 })

@@ -58,9 +58,9 @@ test('feedline timelines drop deletes a strategy with its stored timelines', asy
 test('feedline timelines reports why a command is refused', async () => {
   const not = {
     code: 1,
-    stderr: expect.stringContaining('HYBRID is not maintained in this database'),
+    stderr: expect.stringContaining('SIZED_BUCKETS is not maintained in this database'),
   }
-  expect(await run('drop', 'HYBRID')).toMatchObject(not)
-  expect(await run('rebuild', 'HYBRID')).toMatchObject(not)
+  expect(await run('drop', 'SIZED_BUCKETS')).toMatchObject(not)
+  expect(await run('rebuild', 'SIZED_BUCKETS')).toMatchObject(not)
   expect((await run('drop', 'SOMETHING')).code).toBe(1)
 })

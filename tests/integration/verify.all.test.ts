@@ -6,7 +6,7 @@ import { lawRuns } from '../support/seed.ts'
 import { handle, type ServicesHarness, storeOf, useServices } from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 
-const everyStrategy = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX', 'HYBRID'] as const
+const everyStrategy = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 const all = 'all that FANOUT_ON_READ shows'
 
 describe('a database on which nothing but the services wrote', () => {

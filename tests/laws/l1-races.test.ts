@@ -44,18 +44,22 @@ import {
 } from './model/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
-const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2, hybridThreshold: 3 } as const
+const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2 } as const
 const feeds = {
   stored: {
     ...small,
     maintained: ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as FeedStrategyName[],
   },
-  hybrid: { ...small, maintained: ['HYBRID'] as FeedStrategyName[] },
+  celebrities: {
+    ...small,
+    inboxFollowersMax: 2,
+    maintained: ['INBOX'] as FeedStrategyName[],
+  },
 }
 type Which = keyof typeof feeds
 const harnesses = {
   stored: useServices('collection', engagement, feeds.stored),
-  hybrid: useServices('collection', engagement, feeds.hybrid),
+  celebrities: useServices('collection', engagement, feeds.celebrities),
 }
 
 /** Another process, whose every driver call goes through `around`. */
@@ -78,10 +82,10 @@ async function read(services: Services, of: UserId, strategy: FeedStrategyName, 
   return page.items.map(({ post }) => post.id)
 }
 const readCache: Step = (main) => read(main, reader, 'CACHE')
-const readHybrid: Step = (main) => read(main, fan, 'HYBRID')
+const readInbox: Step = (main) => read(main, fan, 'INBOX')
 /** A page while at most one post is on its way: it is right, that post aside. */
 const readRight: Step = async (slow) => {
-  const found = await read(slow, fan, 'HYBRID')
+  const found = await read(slow, fan, 'INBOX')
   const right = await read(slow, fan, 'FANOUT_ON_READ', 4)
   expect([right.slice(0, 3), right.slice(1)]).toContainEqual(found)
 }
@@ -215,13 +219,12 @@ describe('where all is stored', () => {
 
 const more = all(follow(other), work)
 const promoting = all(follow(), follow(late), work, post(author))
-const demoting = all(promoting, work, posted, unfollow(late), work, post(author))
-const promotedAgain = all(follow(other), follow(late), work, posted, posted)
-const demotedAgain = all(unfollow(other), unfollow(late), work, posted)
-const demoted = all(work, unfollow(late), unfollow(), work, posted)
-const twice = all(readHybrid, readRight)
+const shrunk = all(promoting, work, posted, unfollow(late), work, post(author))
+const grown = all(follow(other), follow(late), work, posted, posted)
+const shrinks = all(work, unfollow(late), unfollow(), work, posted)
+const twice = all(readInbox, readRight)
 const register = async (main: Services) => {
-  await registerStrategies(main, feeds.hybrid.maintained)
+  await registerStrategies(main, feeds.celebrities.maintained)
   await work(main)
 }
 const abe = handle('abe')
@@ -242,38 +245,51 @@ const returns = all(
   work,
 )
 
-describe('under HYBRID', () => {
+const authorLeaves: Step = async ({ users, collections }) => {
+  await users.delete(author)
+  await settleDeletions(collections)
+}
+const authorReturns = all(
+  ({ users }) => users.create(author, { name: 'Carl' }),
+  follow(),
+  follow(fan),
+  post(author),
+  work,
+)
+
+describe('under INBOX, with celebrities', () => {
   test.each(
     share<Row>(1, [
-      ['an author is promoted, one more user follows', promoting, work, more],
-      ['an author is promoted, an edge ends and begins again', promoting, work, again],
-      ['an author is promoted, a reader has read before', promoting, work, readHybrid],
-      ['an author is promoted, with two posts', promoting, work, posted],
-      ['an author is promoted and demoted', promoting, work, demoted],
-      ['an author is demoted, one more user follows', demoting, work, more],
-      ['an author is demoted, an edge ends and begins again', demoting, work, again],
-      ['an author is demoted, with two posts', demoting, work, posted],
-      ['an author is demoted and promoted again', demoting, work, promotedAgain],
+      ['an author becomes a celebrity, one more user follows', promoting, work, more],
+      ['an author becomes a celebrity, an edge ends and begins again', promoting, work, again],
+      ['an author becomes a celebrity, a reader has read before', promoting, work, readInbox],
+      ['an author becomes a celebrity, with two posts', promoting, work, posted],
+      ['an author becomes a celebrity, by two workers', promoting, work, takeOver],
+      ['an author becomes a celebrity, and loses followers', promoting, work, shrinks],
+      ['a celebrity with few followers posts, one more user follows', shrunk, work, more],
+      ['a celebrity with few followers posts, an edge ends and begins again', shrunk, work, again],
+      ['a celebrity with few followers posts, with two posts', shrunk, work, posted],
+      ['a celebrity with few followers posts, and grows again', shrunk, work, grown],
       [
-        'an author is demoted, promoted and demoted again',
-        demoting,
+        'a celebrity posts, the account is deleted and created again',
+        shrunk,
         work,
-        all(promotedAgain, demotedAgain),
+        all(authorLeaves, work, authorReturns),
       ],
       [
-        'an author is demoted by two workers and promoted again',
-        demoting,
+        'a celebrity is purged by two workers and created again',
+        all(promoting, work, authorLeaves),
         work,
-        all(takeOver, promotedAgain),
+        all(takeOver, authorReturns),
       ],
-      ['pages are read while an author is promoted', promoting, twice, work],
-      ['pages are read while an author is demoted', demoting, twice, work],
+      ['pages are read while an author becomes a celebrity', promoting, twice, work],
+      ['pages are read while a celebrity with few followers posts', shrunk, twice, work],
       ['pages are read while their strategy is dropped', all(delivered, work), twice, drop],
       ['a strategy is registered, a post delivered', drop, register, posted],
       ['a strategy is registered, an account is created', drop, register, joins],
       ['a strategy is registered by two', drop, register, register],
       [
-        'a strategy is registered, an author promoted',
+        'a strategy is registered, an author becomes a celebrity',
         all(promoting, work, drop),
         register,
         posted,
@@ -294,5 +310,5 @@ describe('under HYBRID', () => {
         all(takeOver, returns),
       ],
     ]),
-  )('%s', everywhere('hybrid'), timeOfCases(60_000))
+  )('%s', everywhere('celebrities'), timeOfCases(60_000))
 })

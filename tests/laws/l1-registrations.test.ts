@@ -14,8 +14,8 @@ import { drain, handle, openAccounts, servicesOver, useServices } from '../suppo
 import { comparedTimelines, holding, watchedDatabase } from './model/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
-const names = ['INBOX', 'HYBRID', 'CACHE'] as const
-const feed = { maintained: names, cacheSize: 3, hybridThreshold: 2 }
+const names = ['INBOX', 'TIME_BUCKETS', 'CACHE'] as const
+const feed = { maintained: names, cacheSize: 3, inboxFollowersMax: 1 }
 const harness = useServices('collection', engagement, { ...feed, maintained: [] })
 const people = ['ann', 'bob', 'cat'].map(handle) as [UserId, UserId, UserId]
 const [ann, bob, cat] = people
@@ -97,30 +97,6 @@ async function expectRight(): Promise<void> {
   expect(problems).toEqual([])
   for (const name of strategies) expect(served).toContain(name)
 }
-
-test.each([
-  ['INBOX', 'HYBRID'],
-  ['HYBRID', 'INBOX'],
-] as const)(
-  'a drop of %s while another process registers %s leaves complete timelines',
-  async (one, other) => {
-    await begin([one])
-    const held = holding('inbox.deleteMany 1')
-    const watched = watchedDatabase(harness.database, held.around)
-    const dropping = servicesOver(watched, harness.clock, engagement).registrations.drop(one)
-    await Promise.race([held.reached, dropping])
-    const registering = registerStrategies(
-      process(() => 0),
-      [other],
-    )
-    await Promise.race([registering, sleep(100)])
-    held.go()
-    expect(await dropping).toBe(true)
-    await registering
-    await expectRight()
-    expect([...(await harness.services.registry.read()).keys()]).toEqual([other])
-  },
-)
 
 test('an interrupted drop that another process has finished deletes no later entries', async () => {
   await begin(['INBOX'])

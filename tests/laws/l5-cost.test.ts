@@ -21,9 +21,8 @@ import { lawRuns, lawSeed } from '../support/seed.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { type RandomRequest, randomRequest, type Values } from './model/random-documents.ts'
 
-const maintained = feedStrategyNames.filter((name) => name !== 'HYBRID')
 const app = useApp(
-  { FEED_MAINTAINED: maintained.join() },
+  { FEED_MAINTAINED: feedStrategyNames.join() },
   withLimits({ threshold: 3, capacity: 5 }),
 )
 const schema = createSchema()
@@ -86,7 +85,7 @@ beforeAll(async () => {
     )
   }
   for (const muted of people.slice(-2)) await restrictions.mute(reader, muted)
-  for (const name of maintained) if (isMaterialised(name)) await registrations.rebuild(name)
+  for (const name of feedStrategyNames) if (isMaterialised(name)) await registrations.rebuild(name)
   await app.rest()
   const handles = [reader, ...people]
   const refs = [...popular, ...posts.slice(0, 40)]
@@ -103,7 +102,7 @@ beforeAll(async () => {
     ids: [ids.slice(0, 1), ids.slice(0, 10), ids],
     post: refs.map(postNodeId),
     group: ['close', 'work', 'none'],
-    strategy: maintained,
+    strategy: feedStrategyNames,
     code: ['CONFLICT'],
     since: posts.map(({ id }) => pollCursors.encode(startingAt(id))),
   }

@@ -10,7 +10,7 @@ import { checkLaw } from './model/check-law.ts'
 import { pollMutants } from './model/poll-mutants.ts'
 import { anyPollPlan } from './model/poll-plans.ts'
 import { PollSimulation } from './model/poll-simulation.ts'
-import { fewEntries, type Setting, small } from './model/setting.ts'
+import { fewEntries, type Setting, small, withCelebrities } from './model/setting.ts'
 
 const histories = lawRuns(6)
 const budgetMs = 180_000 + histories * 3_000
@@ -26,14 +26,14 @@ const shownAt: Record<string, string> = {
 }
 
 const settings: Record<string, { asked: readonly FeedStrategyName[]; feed: typeof small }> = {
-  'every strategy but HYBRID': {
-    asked: ['FANOUT_ON_READ', ...materialisedNames.filter((name) => name !== 'HYBRID')],
-    feed: small,
+  'every strategy': { asked: ['FANOUT_ON_READ', ...materialisedNames], feed: small },
+  'INBOX with celebrities, and CACHE': {
+    asked: ['INBOX', 'CACHE', 'INBOX'],
+    feed: withCelebrities(small),
   },
-  'HYBRID and CACHE': { asked: ['HYBRID', 'CACHE', 'HYBRID'], feed: small },
   'timelines that keep two entries': {
-    asked: ['INBOX', 'TIME_BUCKETS', 'HYBRID', 'SIZED_BUCKETS'],
-    feed: fewEntries,
+    asked: ['INBOX', 'TIME_BUCKETS', 'INBOX', 'SIZED_BUCKETS'],
+    feed: withCelebrities(fewEntries),
   },
 }
 

@@ -14,7 +14,7 @@ import { joblessRun } from './jobless-run.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from './services.ts'
 
 /** Sizes so small that every test reaches them. */
-export const sizes = { cacheSize: 4, sizedBucketSize: 3, hybridThreshold: 2 } as const
+export const sizes = { cacheSize: 4, sizedBucketSize: 3 } as const
 /** Some minutes, so that a few posts are already in several periods. */
 const timeBucketDays = 0.01
 export const periodMs = timeBucketDays * 86_400_000

@@ -209,11 +209,11 @@ describe('configuration', () => {
     const maintained = (env: Record<string, string>) => readConfig(env).feed.maintained
     expect(maintained({})).toEqual(['FANOUT_ON_READ'])
     expect(maintained({ FEED_STRATEGY: 'CACHE' })).toEqual(['FANOUT_ON_READ', 'CACHE'])
-    expect(maintained({ FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'HYBRID, CACHE' })).toEqual([
+    expect(maintained({ FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'TIME_BUCKETS, CACHE' })).toEqual([
       'FANOUT_ON_READ',
+      'TIME_BUCKETS',
       'CACHE',
       'INBOX',
-      'HYBRID',
     ])
     expect(problemsOf({ FEED_MAINTAINED: 'CACHE,ELSE' })).toEqual([
       expect.stringContaining('FEED_MAINTAINED'),

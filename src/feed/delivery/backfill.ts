@@ -8,7 +8,7 @@ import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
 import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
-import { type AuthorFilters, descriptors, type MaterialisedName } from '../strategies/list.ts'
+import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
@@ -19,8 +19,6 @@ import type { TimelineFiller } from './timeline-filler.ts'
 const checkpointReaders = 200
 /** How long the work between two checkpoints may take before the next one gets half as many readers, in milliseconds. */
 const stepMsMax = 1_000
-/** Number of readers whose timelines are filled at the same time. */
-export const concurrentReaders = 4
 
 /** An edge, as a job names it. */
 export interface Pair {
@@ -36,7 +34,6 @@ export interface StrategyFill {
 
 /** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
-  readonly filters: AuthorFilters
   readonly filler: TimelineFiller
   readonly registry: Registry
   readonly ranges: RangeJobs
@@ -63,9 +60,7 @@ export class Backfill {
     const registered = await this.parts.registry.read()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.selectTargets(followee, registered)
-    for (const { _id } of registered.values()) {
-      await this.parts.filters.get(_id)?.noteFollow(follower, followee)
-    }
+    if (targets.length === 0) return undefined
     const isOver = timeSlice()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
     for (;;) {
@@ -198,23 +193,6 @@ export class Backfill {
     for (const registration of (await this.parts.registry.read()).values()) {
       if (!descriptors[registration._id].backfilled) continue
       await this.parts.filler.fillReaders(registration, [reader], signal)
-    }
-  }
-
-  /** Adds all posts of an author to one reader's timeline. For 500 posts, two commands and those of the strategy. */
-  async addPosts(
-    strategy: StoredTimelines,
-    reader: UserId,
-    author: UserId,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let olderThan: PostId | undefined
-    for (;;) {
-      signal.throwIfAborted()
-      const segment = await this.parts.entries.loadSegment(author, olderThan, segmentSize)
-      const goesOn = await this.parts.filler.storeSegment([strategy], reader, segment)
-      if (segment.oldest || !goesOn) return
-      olderThan = segment.last
     }
   }
 

@@ -9,11 +9,13 @@ import type { KnownPost } from '../../posts/publish-posts.ts'
 import { type EntryContent, toEntry } from '../entries.ts'
 import {
   isSameRegistration,
+  maintainedIn,
   type Registration,
   type Registry,
-  writersIn,
 } from '../registry/registry.ts'
-import type { AuthorFilters, ByStrategy } from '../strategies/list.ts'
+import type { Celebrities } from '../strategies/celebrities.ts'
+import { inbox } from '../strategies/inbox.ts'
+import type { ByStrategy } from '../strategies/list.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from '../strategies/strategy.ts'
 import { smallAudienceMax } from './follower-walk.ts'
 
@@ -23,7 +25,7 @@ const followersMax = 1_000
 /** The parts that {@link BegunDeliveries} works with. */
 export interface BegunDeliveryParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
-  readonly filters: AuthorFilters
+  readonly celebrities: Celebrities
   readonly registry: Registry
   readonly edges: Edges
   readonly versions: Versions
@@ -52,16 +54,20 @@ export class BegunDeliveries {
   constructor(private readonly parts: BegunDeliveryParts) {}
 
   /**
-   * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries. Two commands
-   * in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard.
+   * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries, but no post of
+   * a celebrity. Two commands in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard.
    * @returns for each job, what is left after the commit: new versions, trims, and the check of the registrations.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
-    const { registry, versions, inlineMax } = this.parts
-    const writers = writersIn(await registry.lastSeen())
+    const { registry, versions, celebrities, inlineMax } = this.parts
+    const registered = await registry.lastSeen()
+    const writers = maintainedIn(registered)
     if (!this.canInsert(writers) || !(await versions.isOn('deliveryInTransaction'))) return []
     const audienceMax = Math.min(smallAudienceMax, inlineMax)
-    const chosen = selectSmall(jobs, audienceMax)
+    const known = await celebrities.load(registered.get(inbox.name))
+    const chosen = selectSmall(jobs, audienceMax, ({ author, followers }) => {
+      return known.has(author) || celebrities.isOutlier(followers)
+    })
     const audiences = await this.loadAudiences(tx, [...chosen.values()])
     const delivered = [...chosen].flatMap(([job, post]) => {
       const followers = audiences.get(post.author)
@@ -94,7 +100,7 @@ export class BegunDeliveries {
         await Promise.all(
           writers.map((one) => strategies[one._id].floors?.trimSome(readers, post, one)),
         )
-        const now = writersIn(await registry.readShared())
+        const now = maintainedIn(await registry.readShared())
         if (areSame(writers, now)) return true
         // Nothing else would remove the entries of a strategy that has ended or begun again.
         for (const one of writers) {
@@ -107,11 +113,8 @@ export class BegunDeliveries {
   }
 
   private canInsert(writers: readonly Registration[]): boolean {
-    const { strategies, filters } = this.parts
-    return (
-      writers.length > 0 &&
-      writers.every(({ _id }) => strategies[_id].insertAll !== undefined && !filters.has(_id))
-    )
+    const { strategies } = this.parts
+    return writers.length > 0 && writers.every(({ _id }) => strategies[_id].insertAll !== undefined)
   }
 
   /** The followers of authors, in the snapshot of the transaction. Without authors whose followers were not all read. */
@@ -134,17 +137,25 @@ export class BegunDeliveries {
   }
 }
 
-/** The posts with small audiences, by job, as long as their audiences fit into one transaction. */
-function selectSmall(jobs: readonly Job[], audienceMax: number): ReadonlyMap<Job, Delivery> {
+/**
+ * The posts with small audiences, by job, as long as their audiences fit into one transaction.
+ * @param isLeftOut whether a post is not stored, or may become one that is not.
+ */
+function selectSmall(
+  jobs: readonly Job[],
+  audienceMax: number,
+  isLeftOut: (delivery: Delivery) => boolean,
+): ReadonlyMap<Job, Delivery> {
   const chosen = new Map<Job, Delivery>()
   let sum = 0
   for (const job of jobs) {
     if (job.known === undefined) continue
     const { text, followers } = job.known as KnownPost
     const { post, author } = job.payload as { readonly post: PostId; readonly author: UserId }
-    if (followers > audienceMax || sum + followers > followersMax) continue
+    const delivery = { id: post, author, text, followers }
+    if (followers > audienceMax || sum + followers > followersMax || isLeftOut(delivery)) continue
     sum += followers
-    chosen.set(job, { id: post, author, text, followers })
+    chosen.set(job, delivery)
   }
   return chosen
 }

@@ -7,9 +7,10 @@ import {
   type Registered,
   type Registration,
   type Registry,
-  writersIn,
 } from '../registry/registry.ts'
-import type { AuthorFilters, ByStrategy } from '../strategies/list.ts'
+import type { Celebrities } from '../strategies/celebrities.ts'
+import { inbox } from '../strategies/inbox.ts'
+import type { ByStrategy } from '../strategies/list.ts'
 import {
   bindRegistration,
   type MaterialisedStrategy,
@@ -33,7 +34,7 @@ const retractionJob = timelineReactions['post.deleted']
 export interface DeliveryParts {
   /** All strategies. Deliveries go to the registered ones, also if this process does not serve them. */
   readonly strategies: ByStrategy<MaterialisedStrategy>
-  readonly filters: AuthorFilters
+  readonly celebrities: Celebrities
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
@@ -49,7 +50,8 @@ export class Delivery {
   /**
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
    * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
-   * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
+   * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers. INBOX stores no post of
+   * a celebrity, and a transaction makes the author one whose followers have become too many.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
@@ -69,7 +71,7 @@ export class Delivery {
       await this.retractFrom(post, [author, ...window])
       return undefined
     }
-    const targets = await this.updateModeAndSelectTargets(author, registered, followers)
+    const targets = await this.selectTargets(author, registered, followers)
     if (targets.length === 0) return undefined
     const write = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.deliver(entry, readers)))
@@ -95,7 +97,7 @@ export class Delivery {
 
   /**
    * Removes the entries of a deleted post from all timelines. No page shows the post, even before.
-   * Two commands, one more under HYBRID, and as many as a delivery. No walk if no timeline can hold the post.
+   * Two commands, and as many as a delivery. No walk if no timeline can hold the post.
    * @param range of a range job. Default: all followers.
    */
   async retract({ id, author }: PostRef, run: Run, range?: KeyRange): Promise<Walked> {
@@ -140,36 +142,40 @@ export class Delivery {
     }
   }
 
-  /** Finds the strategies that can hold some posts of an author, and which of them. One command under HYBRID, else none. */
+  /** Finds the strategies that can hold some posts of an author, and which of them. One command. */
   private async findHoldings(
     author: UserId,
     posts: readonly PostId[],
   ): Promise<{ strategy: StoredTimelines; stored: readonly PostId[] }[]> {
-    const all = writersIn(await this.parts.registry.read()).map(async (registration) => {
-      const unstored = await this.parts.filters.get(registration._id)?.firstUnstoredId(author)
-      const stored = unstored === undefined ? posts : posts.filter((id) => id < unstored)
+    const registered = await this.parts.registry.read()
+    const unstored = await this.firstUnstoredInInbox(author, registered)
+    const all = maintainedIn(registered).map((registration) => {
+      const isBounded = registration._id === inbox.name && unstored !== undefined
+      const stored = isBounded ? posts.filter((id) => id < unstored) : posts
       return { strategy: this.openTimeline(registration), stored }
     })
-    return (await Promise.all(all)).filter(({ stored }) => stored.length > 0)
+    return all.filter(({ stored }) => stored.length > 0)
   }
 
-  /**
-   * Loads the first id from which no timeline stores a post of the author. Undefined if any post may be stored.
-   * One command if HYBRID is the only registered strategy. Otherwise no command.
-   */
+  /** The first id from which no timeline stores a post of the author. Undefined if any post may be stored. */
   async firstUnstoredId(author: UserId, registered: Registered): Promise<PostId | undefined> {
-    const filters = writersIn(registered).map(({ _id }) => this.parts.filters.get(_id))
-    if (filters.includes(undefined)) return undefined
-    const bounds = await Promise.all(filters.map((filter) => filter?.firstUnstoredId(author)))
-    return bounds.includes(undefined) ? undefined : bounds.sort().at(-1)
+    const isOnlyInbox = maintainedIn(registered).every(({ _id }) => _id === inbox.name)
+    return isOnlyInbox ? this.firstUnstoredInInbox(author, registered) : undefined
   }
 
-  /** Deletes the stored timelines of a deleted user, and the user's notes as an author and as a reader. */
+  private async firstUnstoredInInbox(
+    author: UserId,
+    registered: Registered,
+  ): Promise<PostId | undefined> {
+    return (await this.parts.celebrities.load(registered.get(inbox.name))).get(author)
+  }
+
+  /** Deletes the stored timelines of a deleted user, who is no celebrity any more. */
   async deleteReader(reader: UserId): Promise<void> {
     for (const strategy of this.openTimelines(await this.parts.registry.read())) {
       await strategy.deleteReader(reader)
     }
-    for (const filter of this.parts.filters.values()) await filter.removeUser(reader)
+    await this.parts.celebrities.remove(reader)
   }
 
   /** Opens the stored timelines of every maintained strategy. Sends no command. */
@@ -178,29 +184,20 @@ export class Delivery {
   }
 
   /**
-   * Selects the stored timelines that store an author's posts now, each under the given registration.
-   * One command for each author filter, so at most one.
+   * Selects the stored timelines that store an author's posts now, each under the given registration. The commands of
+   * {@link Celebrities.includes}: mostly none.
+   * @param followers the number of the author's followers. Default: the author does not become a celebrity.
    */
-  async selectTargets(author: UserId, registered: Registered): Promise<StoredTimelines[]> {
-    const writers = writersIn(registered)
-    const accepted = await Promise.all(
-      writers.map(async ({ _id }) => (await this.parts.filters.get(_id)?.accepts(author)) ?? true),
-    )
-    return writers.filter((_, at) => accepted[at]).map((one) => this.openTimeline(one))
-  }
-
-  /** Promotes or demotes an author who crossed HYBRID's threshold, then selects the targets of a new post. */
-  private async updateModeAndSelectTargets(
+  async selectTargets(
     author: UserId,
     registered: Registered,
-    followers: number,
+    followers = 0,
   ): Promise<StoredTimelines[]> {
-    for (const registration of writersIn(registered)) {
-      await this.parts.filters
-        .get(registration._id)
-        ?.updateDeliveryMode(author, followers, registration)
-    }
-    return this.selectTargets(author, registered)
+    const maintained = maintainedIn(registered)
+    const registration = maintained.find(({ _id }) => _id === inbox.name)
+    const isLeftOut = await this.parts.celebrities.includes(author, followers, registration)
+    const targets = isLeftOut ? maintained.filter((each) => each !== registration) : maintained
+    return targets.map((each) => this.openTimeline(each))
   }
 
   /** Opens the stored timelines of one strategy. Sends no command. */

@@ -6,7 +6,7 @@ import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
 import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { UserId } from '../../lib/ids.ts'
-import { maintainedIn, type Registered, type Registry, writersIn } from '../registry/registry.ts'
+import { maintainedIn, type Registered, type Registry } from '../registry/registry.ts'
 import type { ByStrategy } from '../strategies/list.ts'
 import { retentionOf } from '../strategies/retention.ts'
 import type { MaterialisedStrategy } from '../strategies/strategy.ts'
@@ -101,7 +101,7 @@ export class Sweep {
       .find({ _id: { $in: [...readers] } }, { ...singleBatch, projection: { createdAt: 1 } })
       .toArray()
     const createdAt = new Map(accounts.map(({ _id, createdAt: at }) => [_id as UserId, at]))
-    for (const registration of writersIn(registered)) {
+    for (const registration of maintainedIn(registered)) {
       const { floors } = this.parts.strategies[registration._id]
       await floors?.dropAway(createdAt, registration)
       await floors?.trim(readers, registration)

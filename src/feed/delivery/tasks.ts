@@ -1,7 +1,6 @@
 import { type KeyRange, type RangeJobs, rangeKind } from '../../jobs/ranges.ts'
 import type { Task } from '../../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
-import type { ModeChanges } from '../celebrities/mode-changes.ts'
 import type { MaterialisedName } from '../strategies/list.ts'
 import type { Backfill, Pair, StrategyFill } from './backfill.ts'
 import type { BegunDeliveries } from './begun-delivery.ts'
@@ -18,13 +17,7 @@ const followCreated = timelineReactions['follow.created']
 const followEnded = timelineReactions['follow.ended']
 
 /** The kinds of jobs that are split into ranges when they are long. */
-type SplitJob =
-  | typeof postCreated
-  | typeof postDeleted
-  | 'strategy.backfill'
-  | 'timelines.sweep'
-  | 'author.promoted'
-  | 'author.demoted'
+type SplitJob = typeof postCreated | typeof postDeleted | 'strategy.backfill' | 'timelines.sweep'
 
 /** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
 export type TimelineJob =
@@ -39,7 +32,6 @@ export interface TimelineTaskParts {
   readonly delivery: Delivery
   readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
-  readonly modeChanges: ModeChanges
   readonly ranges: RangeJobs
   readonly sweep: Sweep
 }
@@ -49,7 +41,6 @@ export const timelineTasks = ({
   delivery,
   begunDeliveries,
   backfill,
-  modeChanges,
   ranges,
   sweep,
 }: TimelineTaskParts): Readonly<Record<TimelineJob, Task>> => {
@@ -57,10 +48,6 @@ export const timelineTasks = ({
     delivery.deliverPost(parsePost(payload), run, range)
   const retract: SplitTask = (payload, run, range) =>
     delivery.retract(parsePost(payload), run, range)
-  const promote: SplitTask = ({ author, promotion }, run, range) =>
-    modeChanges.promote({ author: author as UserId, promotion: promotion as string }, run, range)
-  const demote: SplitTask = ({ author, demotion }, run, range) =>
-    modeChanges.demote({ author: author as UserId, demotion: demotion as string }, run, range)
   return {
     [postCreated]: Object.assign((...[payload, run]: Parameters<Task>) => deliver(payload, run), {
       batchSize: 32,
@@ -78,10 +65,6 @@ export const timelineTasks = ({
     'timelines.fill': async ({ user }, { signal }) => backfill.refillReader(user as UserId, signal),
     'timelines.sweep': async (_, run) => sweep.dropAway(run),
     'timelines.sweep.range': ranges.createTask(async (_, run, range) => sweep.dropAway(run, range)),
-    'author.promoted': (payload, run) => promote(payload, run),
-    'author.promoted.range': ranges.createTask(promote),
-    'author.demoted': (payload, run) => demote(payload, run),
-    'author.demoted.range': ranges.createTask(demote),
   }
 }
 

@@ -1,13 +1,13 @@
 import { groupsOfAccounts, type SeenVersions, type Versions } from '../../db/versions.ts'
 import type { Follows } from '../../follows/follows.ts'
-import { batches, chunks, groupBy } from '../../lib/batch.ts'
+import { chunks, groupBy } from '../../lib/batch.ts'
 import { neighbour, type PostId, type PostRef, type UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { EntryReader } from '../entry-reader.ts'
-import { type Registration, type Registry, writersIn } from '../registry/registry.ts'
-import type { AuthorFilter } from '../strategies/author-filter.ts'
+import type { Registration } from '../registry/registry.ts'
+import type { Celebrities, CelebritySet } from '../strategies/celebrities.ts'
 import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
-import type { AuthorFilters } from '../strategies/list.ts'
+import { inbox } from '../strategies/inbox.ts'
 import { retentionOf } from '../strategies/retention.ts'
 import {
   type Fill,
@@ -24,21 +24,18 @@ const batchSize = 50
 const readMax = 20_000
 /** Number of entries that are made at a time. */
 const entriesMax = 10_000
-/** Number of followees whose delivery mode one command loads. */
-const followeesPerBatch = 1_000
 /** Number of posts that one command looks up. */
 const lookUpMax = 4_000
 
 /** The parts that {@link TimelineFiller} works with. */
 export interface TimelineFillerParts {
-  readonly filters: AuthorFilters
+  readonly celebrities: Celebrities
   readonly delivery: Delivery
   readonly entries: EntryReader
   readonly follows: Follows
   readonly posts: Posts
   readonly versions: Versions
   readonly fanoutOnRead: FanoutOnRead
-  readonly registry: Registry
 }
 
 /** A back-fill under a registration. */
@@ -63,8 +60,8 @@ export class TimelineFiller {
   constructor(private readonly parts: TimelineFillerParts) {}
 
   /**
-   * Adds the posts of some readers' timelines by the authors whose posts the strategy stores: all of them, or as many as
-   * the registration keeps. Then sets the floors of the readers.
+   * Adds the posts of some readers' timelines by the authors whose posts the strategy stores, all but celebrities: all
+   * posts, or as many as the registration keeps. Then sets the floors of the readers.
    * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
    * 20,000 followees and posts. The posts of a reader with more are read by 500.
    * @param readers at most 200, in the order of their handles.
@@ -74,8 +71,6 @@ export class TimelineFiller {
     readers: readonly UserId[],
     signal: AbortSignal,
   ): Promise<void> {
-    // Notes are written before timelines, and to the same place.
-    this.parts.delivery.openTimeline(registration)
     const some = [...chunks(readers, batchSize)]
     await Promise.all(
       some.map(async (batch) => {
@@ -117,10 +112,10 @@ export class TimelineFiller {
         return [reader, [reader, ...others.map(({ followee }) => followee)]] as const
       }),
     )
-    const excluded = await this.filterOf(registration)?.noteFollowees(authorsOf)
+    const celebrities = await this.celebritiesUnder(registration)
     const authors = new Set([...authorsOf.values()].flat())
-    for (const one of excluded ?? []) authors.delete(one)
-    const refs = await posts.refsByAuthor([...authors], readMax, fill.firstKept)
+    const stored = [...authors].filter((author) => !celebrities.has(author))
+    const refs = await posts.refsByAuthor(stored, readMax, fill.firstKept)
     if (refs.length === readMax) return undefined
     const contents = await entries.toEntries(refs)
     const byAuthor = new Map(
@@ -179,18 +174,14 @@ export class TimelineFiller {
   ): Promise<void> {
     const { delivery, entries, follows, fanoutOnRead } = this.parts
     const strategy = delivery.openTimeline(registration)
-    const excluded = new Set<UserId>()
-    for await (const authors of batches(withSelf(reader, follows), followeesPerBatch)) {
-      const some = await this.filterOf(registration)?.noteFollowees(new Map([[reader, authors]]))
-      for (const one of some ?? []) excluded.add(one)
-    }
+    const celebrities = await this.celebritiesUnder(registration)
     const newerThan = fill.firstKept && neighbour(fill.firstKept, -1)
     let olderThan: PostId | undefined
     for (let left = fill.entriesMax; ; ) {
       signal.throwIfAborted()
       const limit = Math.min(segmentSize, left)
       const range = { olderThan, newerThan, oldestFirst: false, limit }
-      const authors = without(withSelf(reader, follows), excluded)
+      const authors = without(withSelf(reader, follows), celebrities)
       const refs = await fanoutOnRead.loadPosts(authors, range)
       const segment = await entries.toSegment(refs, olderThan, limit)
       await fill.merge(reader, segment)
@@ -218,17 +209,12 @@ export class TimelineFiller {
     return below.includes(true)
   }
 
-  /** Sets the floors of filled timelines. No command if the registration keeps everything, otherwise up to two. */
+  /** Sets the floors of filled timelines. No command if the registration keeps everything, otherwise one. */
   private async finish(
     { registration, fill }: Filling,
     floors: ReadonlyMap<UserId, PostId | undefined>,
   ): Promise<void> {
-    if (!retentionOf(registration)) return
-    // Without the posts of some authors, entries are not complete for a strategy that stores all of them.
-    const mayLower =
-      !this.filterOf(registration) ||
-      writersIn(await this.parts.registry.read()).some(({ _id }) => _id === registration._id)
-    await fill.finish(floors, mayLower)
+    if (retentionOf(registration)) await fill.finish(floors, true)
   }
 
   private async removeDeleted(
@@ -246,8 +232,9 @@ export class TimelineFiller {
     return (await versions.isOn('deletionsByVersion')) ? versions.load(groupsOfAccounts) : undefined
   }
 
-  private filterOf({ _id }: Registration): AuthorFilter | undefined {
-    return this.parts.filters.get(_id)
+  /** The authors whose posts the strategy does not store. */
+  private async celebritiesUnder(registration: Registration): Promise<CelebritySet> {
+    return this.parts.celebrities.load(registration._id === inbox.name ? registration : undefined)
   }
 }
 
@@ -275,7 +262,7 @@ async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserI
 
 async function* without(
   authors: AsyncIterable<UserId>,
-  excluded: ReadonlySet<UserId>,
+  excluded: CelebritySet,
 ): AsyncGenerator<UserId> {
   for await (const author of authors) if (!excluded.has(author)) yield author
 }

@@ -1,5 +1,4 @@
-import type { Collections, StrategyDoc } from '../../db/collections.ts'
-import type { Tx } from '../../db/transaction.ts'
+import type { StrategyDoc } from '../../db/collections.ts'
 import {
   type ByStrategy,
   byStrategy,
@@ -7,7 +6,6 @@ import {
   type MaterialisedName,
   type SettingName,
   type SettingValues,
-  sharersOf,
 } from '../strategies/list.ts'
 import type { Registered } from './registry.ts'
 
@@ -37,33 +35,6 @@ export function missingOptions(
   return Object.fromEntries(
     lacks.map(([name, value]) => [`options.${name}`, kept.get(name) ?? value]),
   )
-}
-
-/**
- * The options of a new registration. Strategies that share a collection share the options of its stored form, so the
- * values of a maintained one win. One command.
- */
-export async function sharedOptions(
-  strategies: Collections['strategies'],
-  { session }: Tx,
-  name: MaterialisedName,
-  wanted: Options,
-): Promise<Options> {
-  const maintained = await strategies.find({ dropping: { $exists: false } }, { session }).toArray()
-  const settings = Object.entries(descriptors[name].settings)
-  const shared = sharersOf(name).flatMap((other) => {
-    const found = maintained.find(({ _id }) => _id === other)
-    const theirs = descriptors[other].settings
-    return settings.flatMap(([setting, { option }]) => {
-      // A registration of an older version lacks options, and gets what its stored form has.
-      const value =
-        option && found && setting in theirs
-          ? (found.options[option.name] ?? option.whenLacking)
-          : undefined
-      return option && value !== undefined ? [[option.name, value] as const] : []
-    })
-  })
-  return { ...wanted, ...Object.fromEntries(shared) }
 }
 
 /**

@@ -7,12 +7,7 @@ import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
-import {
-  type AuthorFilters,
-  descriptors,
-  type MaterialisedName,
-  sharersOf,
-} from '../strategies/list.ts'
+import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import {
   backfillJobs,
   backfillsAndRanges,
@@ -22,7 +17,7 @@ import {
   toBackfillJobs,
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
-import { missingOptions, type Options, sharedOptions } from './options.ts'
+import { missingOptions, type Options } from './options.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
@@ -31,7 +26,6 @@ export interface RegistrationParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly mint: IdMint
-  readonly filters: AuthorFilters
 }
 
 /**
@@ -47,7 +41,7 @@ export class Registrations {
    * A registered strategy only takes the options that it lacks.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 17.
+   * Cost: one command if there is nothing to do, otherwise up to 16.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -75,7 +69,7 @@ export class Registrations {
           covered: '',
           complete: !backfilled,
           readers: { done: 0, total },
-          options: await sharedOptions(strategies, tx, name, options),
+          options,
         },
         tx,
       )
@@ -87,7 +81,6 @@ export class Registrations {
   /**
    * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
    * per collection, and the last one removes the registration.
-   * A shared collection is only emptied while no other strategy that shares it is maintained.
    * A repeated drop continues an interrupted one.
    * @param signal ends the drop between two transactions, with its reason.
    * @returns false if there was no registration.
@@ -104,7 +97,6 @@ export class Registrations {
       return matchedCount === 1
     })
     if (!begun) return false
-    for (const other of sharersOf(name)) await this.parts.filters.get(other)?.assumeStored()
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
@@ -142,19 +134,6 @@ export class Registrations {
   /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
   async beginRebuilds(): Promise<void> {
     await this.parts.outbox.hasten(backfillJobs())
-  }
-
-  /**
-   * Sets an option of a strategy. Processes apply it as soon as they read the registration again. One transaction.
-   * @returns false if the strategy is not registered, or is being dropped.
-   */
-  async setOption(name: MaterialisedName, option: string, value: number): Promise<boolean> {
-    const update = { $set: { [`options.${option}`]: value } }
-    return this.runExclusive(async (tx) => {
-      const { strategies } = this.parts.collections
-      const { matchedCount } = await strategies.updateOne({ _id: name, ...maintained }, update, tx)
-      return matchedCount === 1
-    })
   }
 
   /**

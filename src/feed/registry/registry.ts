@@ -7,12 +7,7 @@ import { shareReads } from '../../db/shared-reads.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { KeyRange } from '../../jobs/ranges.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import {
-  descriptors,
-  type FeedStrategyName,
-  type MaterialisedName,
-  sharersOf,
-} from '../strategies/list.ts'
+import { descriptors, type FeedStrategyName, type MaterialisedName } from '../strategies/list.ts'
 
 /** The registration of a strategy. */
 export interface Registration extends StrategyDoc {
@@ -25,20 +20,6 @@ export type Registered = ReadonlyMap<FeedStrategyName, Registration>
 /** The registrations of the strategies that are not being dropped. */
 export const maintainedIn = (registered: Registered): Registration[] =>
   [...registered.values()].filter(({ dropping }) => !dropping)
-
-/**
- * The maintained registrations that write and remove entries. If two of them share a collection, and one stores the
- * posts of all authors, only that one writes.
- */
-export const writersIn = (registered: Registered): Registration[] => {
-  const maintained = maintainedIn(registered)
-  const storing = maintained.filter(({ _id }) => descriptors[_id].authors === 'all')
-  return maintained.filter(({ _id }) => {
-    if (descriptors[_id].authors === 'all') return true
-    const sharers = sharersOf(_id)
-    return !storing.some((other) => sharers.includes(other._id))
-  })
-}
 
 /** The registrations by name, from all documents of `strategies`. A malformed one counts as none. */
 export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
@@ -67,11 +48,18 @@ const isCovered = ({ after, upTo, covered, done }: CoveredRange, reader: UserId)
 export const splitRanges = ({ split, epoch }: StrategyDoc): readonly CoveredRange[] =>
   split?.epoch.equals(epoch) ? split.ranges : []
 
-/** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
+/**
+ * Whether two reads saw the same registration and the same celebrities, so that a page read under `then` is valid under
+ * `now`.
+ */
 export const isSameRegistration = (
   then: StrategyDoc | undefined,
   now: StrategyDoc | undefined,
-): boolean => then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
+): boolean =>
+  then !== undefined &&
+  now !== undefined &&
+  then.epoch.equals(now.epoch) &&
+  then.celebrities?.toHexString() === now.celebrities?.toHexString()
 
 /**
  * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is

@@ -1,15 +1,14 @@
-import type { CollectionName, Collections } from '../../db/collections.ts'
+import type { Collections } from '../../db/collections.ts'
 import type { Collection } from '../../db/mongo.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { DomainError } from '../../errors.ts'
-import { descriptors, type MaterialisedName, sharersOf } from '../strategies/list.ts'
+import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 
 /** Number of documents that one transaction removes. It takes about 20 ms, so other writes do not wait long. */
 const removalBatchSize = 1_000
 
 /**
- * Removes up to 1,000 documents from each collection of a strategy that is being dropped, except collections that another
- * maintained strategy shares. Two commands for each collection, and one more if the strategy shares any.
+ * Removes up to 1,000 documents from each collection of a strategy that is being dropped. Two commands for each.
  * @returns false if no document was left.
  */
 export async function removeStoredBatch(
@@ -17,10 +16,8 @@ export async function removeStoredBatch(
   tx: Tx,
   name: MaterialisedName,
 ): Promise<boolean> {
-  const { own, shared } = descriptors[name].collections
-  const used = await sharedCollections(collections, tx, sharersOf(name))
   let removed = false
-  for (const each of [...own, ...shared.filter((one) => !used.has(one))]) {
+  for (const each of descriptors[name].collections) {
     if (await removeFrom(collections[each] as unknown as Collection, tx)) removed = true
   }
   return removed
@@ -29,19 +26,6 @@ export async function removeStoredBatch(
 /** The error of a drop that another process goes on with. */
 export const takenOver = (name: MaterialisedName): DomainError =>
   new DomainError('CONFLICT', `Another process is dropping ${name}. Wait until it finishes.`)
-
-/** Loads the shared collections of the named strategies that are maintained. One command, none without names. */
-async function sharedCollections(
-  { strategies }: Collections,
-  tx: Tx,
-  names: readonly MaterialisedName[],
-): Promise<ReadonlySet<CollectionName>> {
-  if (names.length === 0) return new Set()
-  const maintained = { _id: { $in: [...names] }, dropping: { $exists: false } }
-  const found = await strategies.find(maintained, { ...tx, projection: { _id: 1 } }).toArray()
-  const sharers = found.map(({ _id }) => descriptors[_id as MaterialisedName])
-  return new Set(sharers.flatMap(({ collections: { shared } }) => shared))
-}
 
 async function removeFrom(collection: Collection, { session }: Tx): Promise<boolean> {
   const batch = await collection

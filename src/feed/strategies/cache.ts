@@ -41,7 +41,7 @@ export const cache = defineStrategy({
     page: 'that document; beyond its end fan-out on read',
     stored: 'the newest 50 of active readers',
   },
-  collections: { own: ['timeline_cache'], shared: [] },
+  collections: ['timeline_cache'],
   settings: {
     cacheSize: {
       variable: 'CACHE_SIZE',
@@ -68,7 +68,6 @@ export const cache = defineStrategy({
     },
   },
   backfilled: false,
-  authors: 'all',
   storedForm,
   create: ({ collections, fanoutOnRead, entries, mint, now }, { cacheAwayDays }) => {
     const awayMs = cacheAwayDays * dayMs

@@ -9,12 +9,10 @@ import type { Document } from '../../db/mongo.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { IdMint, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
-import type { PulledAuthors } from '../celebrities/pulled-authors.ts'
 import type { EntryReader } from '../entry-reader.ts'
-import type { AuthorFilter } from './author-filter.ts'
+import type { Celebrities } from './celebrities.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { FloorParts } from './floor-parts.ts'
-import type { Inbox } from './inbox.ts'
 import type { Settings } from './setting.ts'
 import type { MaterialisedStrategy } from './strategy.ts'
 
@@ -24,12 +22,8 @@ export interface StrategyParts {
   readonly follows: Follows
   readonly posts: Posts
   readonly entries: EntryReader
-  readonly pulled: PulledAuthors
   readonly fanoutOnRead: FanoutOnRead
-  /** The stored timelines of INBOX, and of HYBRID without celebrities. */
-  readonly inbox: Inbox
-  /** The authors whose posts HYBRID reads instead of storing. */
-  readonly celebrities: AuthorFilter
+  readonly celebrities: Celebrities
   readonly floorParts: Omit<FloorParts, 'floors' | 'store'>
   readonly mint: IdMint
   /** Milliseconds since 1970. */
@@ -52,12 +46,8 @@ export interface StrategyTexts<Name extends string = string> {
  */
 export interface StrategyDescriptor<Name extends string = string, Own extends Settings = Settings>
   extends StrategyTexts<Name> {
-  readonly collections: {
-    /** Emptied when the strategy is dropped. */
-    readonly own: readonly CollectionName[]
-    /** Emptied when the last strategy that shares them is dropped. */
-    readonly shared: readonly CollectionName[]
-  }
+  /** Emptied when the strategy is dropped. */
+  readonly collections: readonly CollectionName[]
   /** The settings by their names in the configuration. All strategies share one namespace. */
   readonly settings: Own
   /**
@@ -65,8 +55,6 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
    * the timeline, and the next read creates it.
    */
   readonly backfilled: boolean
-  /** The authors whose posts it stores: all authors, or the authors that a filter accepts. */
-  readonly authors: 'all' | ((parts: StrategyParts) => AuthorFilter)
   /** How the integrity checks find and check the stored entries. */
   readonly storedForm: StoredForm
   create(

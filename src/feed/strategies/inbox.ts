@@ -5,12 +5,16 @@ import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
+import type { Follows } from '../../follows/follows.ts'
 import { chunks } from '../../lib/batch.ts'
 import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
+import { wholeNumber } from '../../lib/variables.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
-import { fromEntryDoc, toEntryDoc } from '../entries.ts'
+import { fromEntryDoc, sortEntries, toEntryDoc } from '../entries.ts'
+import type { Celebrities, CelebritySet } from './celebrities.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
+import type { FanoutOnRead } from './fanout-on-read.ts'
 import {
   type FloorParts,
   highestFloors,
@@ -52,13 +56,6 @@ const storedForm: StoredForm<'inbox'> = {
   misplacedIn: () => undefined,
 }
 
-/** How much an inbox keeps. INBOX and HYBRID share the inboxes, so they share the values. */
-export const inboxRetention = {
-  inboxEntriesMax: entriesMaxSetting('INBOX_ENTRIES_MAX', ['INBOX', 'HYBRID']),
-  inboxDaysMax: daysMaxSetting('INBOX_DAYS_MAX', ['INBOX', 'HYBRID']),
-  ...awaySetting,
-}
-
 /** The descriptor of INBOX. */
 export const inbox = defineStrategy({
   name: 'INBOX',
@@ -68,30 +65,47 @@ export const inbox = defineStrategy({
     page: 'one scan in stored order',
     stored: 'everything, or the newest entries, a document an entry',
   },
-  collections: { own: [], shared: ['inbox', 'inbox_floors'] },
-  settings: inboxRetention,
+  collections: ['inbox', 'inbox_floors', 'celebrities'],
+  settings: {
+    inboxEntriesMax: entriesMaxSetting('INBOX_ENTRIES_MAX', ['INBOX']),
+    inboxDaysMax: daysMaxSetting('INBOX_DAYS_MAX', ['INBOX']),
+    ...awaySetting,
+    /** See {@link Celebrities}. */
+    inboxFollowersMax: {
+      variable: 'INBOX_FOLLOWERS_MAX',
+      schema: wholeNumber(0, 1e9).default(0),
+      reason:
+        '`INBOX`: posts of an author with more followers are [read instead of stored](../explanation/strategies.md#celebrities), from the next post on. 0: of no author. The process that delivers a post decides, so set it alike',
+      option: undefined,
+      whenChecked: undefined,
+    },
+  },
   backfilled: true,
-  authors: 'all',
   storedForm,
-  create: ({ inbox }) => inbox,
+  create: ({ floorParts, ...parts }) => new Inbox({ ...parts, ...floorParts }),
 })
 
 /** The parts that {@link Inbox} works with. */
 export interface InboxParts extends Omit<FloorParts, 'floors' | 'store'> {
   readonly collections: Pick<Collections, 'inbox' | 'inbox_floors'>
+  readonly celebrities: Celebrities
+  readonly follows: Follows
+  readonly fanoutOnRead: FanoutOnRead
 }
 
 /**
  * Fan-out on write with one small document per entry, in a clustered collection. A delivery rewrites no array, and a
  * page is one scan in stored order. The unique `_id` refuses repeats.
  * Every filter is one equal `_id`, or a range of one reader's keys.
+ * Posts of {@link Celebrities} are not stored. Each page reads them.
  */
 export class Inbox implements MaterialisedStrategy {
   readonly floors: Floors
   private readonly inbox: Collections['inbox']
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
-  constructor({ collections, ...parts }: InboxParts) {
+  constructor(private readonly parts: InboxParts) {
+    const { collections } = parts
     this.inbox = collections.inbox
     const store = new TrimmedInboxes(collections.inbox)
     this.floors = new Floors({ floors: collections.inbox_floors, store, ...parts })
@@ -102,14 +116,39 @@ export class Inbox implements MaterialisedStrategy {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command, which reads one document per entry, and the floor if old entries are removed. */
+  /**
+   * One command, which reads one document per entry, and the floor if old entries are removed. If the database has
+   * celebrities, one more for each 1,000 followees, and one for each 200 celebrities that the reader follows.
+   */
   async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
+    const { range, registration } = query
     const { entries, floor } = await this.loadEntries(query)
-    return cutAtFloor(entries, query.range, floor)
+    const stored = cutAtFloor(entries, range, floor)
+    const celebrities = await this.parts.celebrities.load(registration)
+    // Without entries, FANOUT_ON_READ reads the whole page.
+    if (celebrities.size === 0 || (!stored.complete && range.oldestFirst)) return stored
+    const authors = await this.followedAmong(celebrities, query)
+    if (authors.length === 0) return stored
+    const posts = await this.parts.fanoutOnRead.loadPosts(authors, range)
+    // Below the floor, these posts alone would make gaps.
+    const above = stored.complete ? posts : cutAtFloor(posts, range, floor).entries
+    const all = sortEntries([...stored.entries, ...above], range)
+    return { entries: all, complete: stored.complete, readsPosts: true }
+  }
+
+  /** The celebrities that the page of a reader shows. One covered command for each 1,000 followees. */
+  private async followedAmong(
+    celebrities: CelebritySet,
+    { reader, group, excludedAuthors }: StrategyQuery,
+  ): Promise<UserId[]> {
+    const authors = group === undefined ? [reader] : []
+    for await (const followee of this.parts.follows.followeesOf(reader, group))
+      authors.push(followee)
+    return authors.filter((author) => celebrities.has(author) && !excludedAuthors.has(author))
   }
 
   /** Loads the entries of a range, and the reader's floor. They may include entries below it. One command. */
-  async loadEntries({ reader, range, registration }: StrategyQuery): Promise<StoredRange> {
+  private async loadEntries({ reader, range, registration }: StrategyQuery): Promise<StoredRange> {
     const filter = { _id: keysOf(reader, range) }
     const projection = { _id: 0, post: '$_id.post', author: 1, text: 1 }
     const sort = { _id: range.oldestFirst ? (1 as const) : (-1 as const) }

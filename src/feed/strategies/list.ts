@@ -1,8 +1,6 @@
-import type { AuthorFilter } from './author-filter.ts'
 import { cache } from './cache.ts'
 import type { StrategyDescriptor, StrategyParts, StrategyTexts } from './descriptor.ts'
 import { fanoutOnRead } from './fanout-on-read.ts'
-import { hybrid } from './hybrid.ts'
 import { inbox } from './inbox.ts'
 import type { Setting } from './setting.ts'
 import { sizedBuckets } from './sized-buckets.ts'
@@ -15,7 +13,6 @@ const materialised = [
   sizedBuckets,
   cache,
   inbox,
-  hybrid,
 ] as const satisfies readonly StrategyDescriptor[]
 
 /** Every strategy, in the order of the documents. */
@@ -35,10 +32,6 @@ export type MaterialisedName = Materialised['name']
 export const materialisedNames: readonly MaterialisedName[] = materialised.map(({ name }) => name)
 export const isMaterialised = (name: FeedStrategyName): name is MaterialisedName =>
   name !== fanoutOnRead.name
-
-/** Whether a strategy stores the posts of all authors, so that its timelines change only by writes to them. */
-export const storesAllPosts = (name: FeedStrategyName): boolean =>
-  isMaterialised(name) && descriptors[name].authors === 'all'
 
 /** One value for each strategy that stores timelines. */
 export type ByStrategy<T> = Readonly<Record<MaterialisedName, T>>
@@ -74,24 +67,3 @@ export const createStrategies = (
   parts: StrategyParts,
   values: SettingValues,
 ): ByStrategy<MaterialisedStrategy> => byStrategy((one) => one.create(parts, values))
-
-/** The filters of the strategies that do not store the posts of all authors. */
-export type AuthorFilters = ReadonlyMap<MaterialisedName, AuthorFilter>
-
-/** Creates the filter of each strategy that has one. */
-export const createFilters = (parts: StrategyParts): AuthorFilters =>
-  new Map(
-    materialised.flatMap(({ name, authors }) =>
-      authors === 'all' ? [] : [[name, authors(parts)] as const],
-    ),
-  )
-
-/** The other strategies that store in a collection of this one. */
-export const sharersOf = (name: MaterialisedName): readonly MaterialisedName[] =>
-  materialisedNames.filter(
-    (other) =>
-      other !== name &&
-      descriptors[other].collections.shared.some((one) =>
-        descriptors[name].collections.shared.includes(one),
-      ),
-  )

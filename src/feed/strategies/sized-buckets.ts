@@ -41,7 +41,7 @@ export const sizedBuckets = defineStrategy({
     page: 'the newest documents, merged where they overlap',
     stored: 'everything, or the newest documents, a document for 50',
   },
-  collections: { own: ['sized_buckets', 'sized_bucket_floors'], shared: [] },
+  collections: ['sized_buckets', 'sized_bucket_floors'],
   settings: {
     ...awaySetting,
     sizedBucketEntriesMax: entriesMaxSetting('SIZED_BUCKET_ENTRIES_MAX', ['SIZED_BUCKETS']),
@@ -55,7 +55,6 @@ export const sizedBuckets = defineStrategy({
     },
   },
   backfilled: true,
-  authors: 'all',
   storedForm,
   create: ({ collections, floorParts }, { sizedBucketSize }) =>
     new SizedBuckets(

@@ -39,6 +39,8 @@ export interface Candidates {
   readonly entries: readonly Entry[]
   /** Whether fewer entries than requested mean the end of the range. If not, more entries may follow. */
   readonly complete: boolean
+  /** Whether a strategy that stores entries also read posts, which appear at their commit. Default: no. */
+  readonly readsPosts?: true
 }
 
 /**

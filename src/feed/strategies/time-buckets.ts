@@ -47,7 +47,7 @@ export const timeBuckets = defineStrategy({
     page: 'the newest periods, until the page is full',
     stored: 'everything, or the newest periods, a document a period',
   },
-  collections: { own: ['timed_buckets', 'timed_bucket_floors'], shared: [] },
+  collections: ['timed_buckets', 'timed_bucket_floors'],
   settings: {
     ...awaySetting,
     timeBucketEntriesMax: entriesMaxSetting('TIME_BUCKET_ENTRIES_MAX', ['TIME_BUCKETS']),
@@ -68,7 +68,6 @@ export const timeBuckets = defineStrategy({
     },
   },
   backfilled: true,
-  authors: 'all',
   storedForm,
   create: ({ collections, floorParts }) =>
     new TimeBuckets(collections.timed_buckets, {

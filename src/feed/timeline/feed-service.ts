@@ -8,7 +8,7 @@ import { pageFrom, rangeOf, readRange } from '../../list/pipeline.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
 import { isBackfilled, isSameRegistration, type Registry } from '../registry/registry.ts'
-import { type FeedStrategyName, storesAllPosts } from '../strategies/list.ts'
+import { type FeedStrategyName, isMaterialised } from '../strategies/list.ts'
 import type { TimelinePage, TimelineQuery, TimelineRequest, TimelineSlice } from './page.ts'
 import type { Pending } from './pending.ts'
 import { TimelineList, type TimelineParts } from './timeline-list.ts'
@@ -119,8 +119,8 @@ export class FeedService {
   }
 
   /**
-   * Reads a slice of a timeline, and the stamp of what decides it. Only strategies that store the posts of all authors
-   * have one: the others show a post at its commit, before any version can tell.
+   * Reads a slice of a timeline, and the stamp of what decides it. A slice that shows posts at their commit has none:
+   * no version can tell. These are the slices of FANOUT_ON_READ, and of INBOX with celebrities that the reader follows.
    *
    * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, it
    * reads again under these. After three tries, for a reader without back-fill, and if a stored timeline cannot be read,
@@ -134,7 +134,7 @@ export class FeedService {
     stamping?: Stamping,
   ): Promise<TimelineSlice> {
     const { registry } = this.parts
-    const stamp = storesAllPosts(name) ? await stamping?.begin(request.reader) : undefined
+    const stamp = isMaterialised(name) ? await stamping?.begin(request.reader) : undefined
     const query = { ...request, stamp }
     let registered = await registry.lastSeen()
     let isReadable = true
@@ -154,7 +154,7 @@ export class FeedService {
         if (isCovered && seen.length === 0) seen.push(await registry.read())
         // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out
         // on read continues the page below them, and the delivery of a post that it lacks is pending.
-        if (!list.isStored) stamp?.spoil()
+        if (!list.isStored || list.readsPosts) stamp?.spoil()
         const { servedBy, isStored, facts } = list
         const items = found.get(query.reader) ?? []
         if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))

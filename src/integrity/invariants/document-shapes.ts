@@ -1,3 +1,4 @@
+import type { CollectionName } from '../../db/collections.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import { EJSON } from '../../db/mongo.ts'
 import {
@@ -106,10 +107,7 @@ function describe(name: ShapedName, doc: Document): string {
 
 /** The strategies whose timelines a collection stores. */
 const storing = (name: ShapedName) =>
-  materialisedNames.filter((strategy) => {
-    const { own, shared } = descriptors[strategy].collections
-    return [...own, ...shared].includes(name)
-  })
+  materialisedNames.filter((strategy) => descriptors[strategy].collections.includes(name))
 
 async function replacementFor(
   services: IntegrityServices,

@@ -8,7 +8,7 @@ import {
   isBackfilled,
   type Registered,
   type Registration,
-  writersIn,
+  maintainedIn,
 } from '../../feed/registry/registry.ts'
 import {
   descriptors,
@@ -112,7 +112,7 @@ async function judgeReader(
   const findings: Finding[] = []
   const broken = new Map<MaterialisedName, 'LACKING' | 'WRONG'>()
   let [inFlight, timelines] = [0, 0]
-  for (const registration of writersIn(registered)) {
+  for (const registration of maintainedIn(registered)) {
     const flaw = await findFlaw(run, reader, registration)
     if (flaw === undefined) continue
     const [expected, found] = ['each entry once and in its place', flaw]

@@ -161,22 +161,6 @@ export const timelineDamages: readonly Damage[] = [
       ),
   },
   {
-    name: 'an author without an account is read under HYBRID',
-    noticed: ({ x }) => [`L1 mark ${x}`],
-    answer: 'repaired',
-    clients: 'nothing',
-    inject: ({ services, x }) => services.collections.celebrities.insertOne({ _id: x }),
-  },
-  {
-    name: 'an author returns to delivery, and no job does it',
-    noticed: ({ c }) => [`L1 mark ${c}`],
-    answer: 'repaired',
-    how: 'the job is added',
-    clients: 'the posts, read and delivered',
-    inject: ({ services, c }) =>
-      services.collections.celebrities.insertOne({ _id: c, demoting: newId() }),
-  },
-  {
     name: 'a job is parked',
     noticed: () => ['L4 parked'],
     answer: 'reported',

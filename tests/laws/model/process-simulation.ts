@@ -11,7 +11,14 @@ import { type PollCosts, pollByGet } from './http-poll.ts'
 import { modelOf } from './plain-model.ts'
 import type { PollFault } from './poll-faults.ts'
 import { type PollProcess, PollProcesses } from './poll-processes.ts'
-import { maintainedSets, openWorld, ordersOf, type World, type WorldSize } from './process-world.ts'
+import {
+  followersMaxOfRuns,
+  maintainedStrategies,
+  openWorld,
+  ordersOf,
+  type World,
+  type WorldSize,
+} from './process-world.ts'
 
 const pollMs = 100
 /** Polls of each client in the pause after a burst. In it, servers begin to answer polls from memory. */
@@ -72,15 +79,15 @@ export class ProcessSimulation {
   private async play(): Promise<ReadonlyMap<string, number>> {
     const { harness, world, processes } = this
     const { seed, fault } = this.options
-    const strategies = maintainedSets[seed % maintainedSets.length] ?? maintainedSets[0]
-    const { servers, workers } = ordersOf(harness.database, strategies)
+    const followersMax = followersMaxOfRuns[seed % followersMaxOfRuns.length] ?? '0'
+    const { servers, workers } = ordersOf(harness.database, followersMax)
     const [first, ...others] = servers.map((orders) => () => processes.start({ ...orders, fault }))
     const started = [await first?.(), ...(await Promise.all(others.map((start) => start())))]
     this.urls = started.flatMap((one) => one?.line ?? [])
     this.workers.push(...(await Promise.all(workers.map((orders) => processes.start(orders)))))
     await this.rest()
     const traffic = new FeedTraffic(world, this.urls, seed)
-    this.openClients(strategies)
+    this.openClients(maintainedStrategies)
     for (const { poller } of this.clients) await poller.load()
     const work = [this.write(traffic), this.killWorkers()]
     await Promise.all([...work, ...this.clients.map((client) => this.pollOn(client))]).finally(

@@ -21,11 +21,13 @@ export interface World extends Writers {
   readonly quiet: readonly UserId[]
 }
 
-/** Strategies that one database can maintain. While INBOX is maintained, HYBRID has no celebrities. */
-export const maintainedSets = [
-  ['INBOX', 'CACHE', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'FANOUT_ON_READ'],
-  ['CACHE', 'HYBRID', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'FANOUT_ON_READ'],
-] as const satisfies readonly (readonly FeedStrategyName[])[]
+/** The strategies that the database of a run maintains. */
+export const maintainedStrategies = [
+  ...(['INBOX', 'CACHE', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'FANOUT_ON_READ'] as const),
+] satisfies readonly FeedStrategyName[]
+
+/** Values of INBOX_FOLLOWERS_MAX, one for a run. With 0, INBOX has no celebrities. */
+export const followersMaxOfRuns = ['0', '499'] as const
 
 /** Opens all accounts, and inserts their edges without jobs, like an import. */
 export async function openWorld(
@@ -80,11 +82,14 @@ export async function openWorld(
 /** Options that differ between the servers of a run, and within what the laws allow. */
 export function ordersOf(
   { uri, name }: ServicesHarness['database'],
-  strategies: readonly FeedStrategyName[],
+  followersMax: string,
 ): { readonly servers: readonly PollOrders[]; readonly workers: readonly PollOrders[] } {
   const database = { MONGODB_URI: uri, MONGODB_DATABASE: name }
-  const common = { NODE_ENV: 'test', ...database, PORT: '0' }
-  const all = { ...common, FEED_MAINTAINED: strategies.join(), HYBRID_THRESHOLD: '500' }
+  const common = {
+    ...{ NODE_ENV: 'test', ...database, PORT: '0' },
+    INBOX_FOLLOWERS_MAX: followersMax,
+  }
+  const all = { ...common, FEED_MAINTAINED: maintainedStrategies.join() }
   const servers = [
     {
       env: { ...all, FEED_STRATEGY: 'CACHE', TIMELINE_ENTRIES: 'text', CACHE_SIZE: '60' },

@@ -28,15 +28,19 @@ export interface Setting {
   readonly tally: Map<string, number>
 }
 
-/** Options so small that a few posts fill several periods and buckets, overflow a cache, and make celebrities. */
+/** Options so small that a few posts fill several periods and buckets, and overflow a cache. */
 export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceConfig['feed']> => ({
   maintained: [...new Set(maintained)],
   timeBucketDays: 1 / 86_400,
   sizedBucketSize: 2,
   cacheSize: 3,
-  hybridThreshold: 2,
   inlineMax: 1,
 })
+
+/** As another setting. Authors with two followers become celebrities. */
+export const withCelebrities =
+  (feed: typeof small): typeof small =>
+  (maintained) => ({ ...feed(maintained), inboxFollowersMax: 1 })
 
 /** As {@link small}. Stored timelines keep two entries, and are trimmed with nearly each delivery. */
 export const fewEntries = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({

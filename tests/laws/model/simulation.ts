@@ -69,7 +69,12 @@ export class Simulation {
   private process(db: Db, by: number): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
-    const own = { ...feed, entries: this.plan.entries[by] ?? 'author' }
+    const { inboxFollowersMax = 0 } = feed
+    const own = {
+      ...{ ...feed, entries: this.plan.entries[by] ?? 'author' },
+      // Processes may differ in it.
+      inboxFollowersMax: inboxFollowersMax && inboxFollowersMax + by,
+    }
     const services = servicesOver({ client, db }, harness.clock, engagement, harness.following, own)
     mutate?.(services)
     return services

@@ -31,14 +31,26 @@ export const variableNames: readonly string[] = Object.values(variableSections).
 interface Withdrawn {
   /** What holds instead, and what to do. */
   readonly text: string
-  /** Whether a process refuses to start with it: ignored, data would seem lost, or others could sign in. */
+  /** Whether a process refuses to start with it: ignored, data would seem lost or grow, or others could sign in. */
   readonly isRefused?: true
 }
 
+/** Settings of retentions that each reader's timelines had. Ignored, data would grow without a bound. */
+const retentionsOfReaders = [
+  ...['INBOX_ENTRIES_MAX', 'INBOX_DAYS_MAX', 'SIZED_BUCKET_ENTRIES_MAX', 'SIZED_BUCKET_DAYS_MAX'],
+  ...['TIME_BUCKET_ENTRIES_MAX', 'TIME_BUCKET_DAYS_MAX', 'TIMELINE_AWAY_DAYS'],
+]
 const driftText = 'servers check no samples any more; run feedline reconcile by schedule'
 
 /** Variables of earlier releases. A server and a worker warn of those that are set, or refuse to start. */
 const withdrawn: Readonly<Record<string, Withdrawn>> = {
+  ...Object.fromEntries(
+    retentionsOfReaders.map((name) => {
+      const text =
+        'all stored timelines keep the entries of the same days; unset it, and set TIMELINE_DAYS_MAX'
+      return [name, { text, isRefused: true } as const]
+    }),
+  ),
   TIMELINES_URI: {
     text: 'this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it',
     isRefused: true,

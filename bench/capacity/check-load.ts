@@ -69,7 +69,7 @@ export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): F
     // The caches are full from the beginning.
     days: strategy === 'CACHE' ? 365 : 1 / 86_400,
     activeShare: checked.cacheShare,
-    ...{ entriesMax: Number.POSITIVE_INFINITY, entryDays: Number.POSITIVE_INFINITY },
+    entryDays: Number.POSITIVE_INFINITY,
     ...{ coresPerShard: 1, diskGbPerShard: 1, usableShare: 1 },
   }
   const derived = strategyLoad(strategy, inputs, constants)

@@ -31,7 +31,7 @@ export async function benchmarkFeeds(options: BenchOptions) {
     print(formatMixTable(reed98.mix))
   }
   print(formatGrowthTable(growth))
-  for (const path of await writeCharts(options.plots, zipf, reed98, growth)) {
+  for (const path of await writeCharts(options.plots, zipf, growth)) {
     log(`wrote ${path}`)
   }
   return Object.fromEntries(

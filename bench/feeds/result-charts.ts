@@ -4,24 +4,17 @@ import { summarize } from '../statistics.ts'
 import { drawChart, linearScale, logScale, nameScale } from './charts.ts'
 import type { Rates } from './deliveries.ts'
 import { comparedStrategies, type GrowthRow } from './growth.ts'
-import type { PageResults } from './pages.ts'
-import type { Reed98Results } from './reed98.ts'
 import type { ZipfResults } from './zipf.ts'
 
 /** Writes the charts of all results as `NAME.svg`. @returns the paths. */
 export async function writeCharts(
   folder: string,
   zipf: ZipfResults,
-  reed98: Reed98Results | undefined,
   growth: readonly GrowthRow[],
 ): Promise<string[]> {
   const charts = {
     'feed-deliveries': drawDeliveries(zipf.rates),
     'feed-growth': drawGrowth(growth),
-    ...(reed98 && {
-      'feed-pages': drawPages('Page of 50 posts through the service', reed98.service),
-      'feed-pages-http': drawPages('Page of 50 posts over HTTP', reed98.http),
-    }),
   }
   await mkdir(folder, { recursive: true })
   return Promise.all(
@@ -43,22 +36,6 @@ function drawDeliveries(rates: Rates): string {
     Feedline: medians(strategies),
     'Socialite (INBOX: cache)': medians(rivals),
   })
-}
-
-/** Draws p50 and p99 of the first and the tenth page. */
-function drawPages(title: string, rounds: readonly PageResults[]): string {
-  const medianOf = (name: string, value: 'p50Ms' | 'p99Ms') =>
-    median(rounds.map((loads) => loads[name]?.[value] ?? Number.NaN))
-  const strategies = Object.keys(rounds[0] ?? {})
-    .filter((name) => name.endsWith(' page 1'))
-    .map((name) => name.replace(' page 1', ''))
-  const series = [1, 10].flatMap((page) =>
-    (['p50Ms', 'p99Ms'] as const).map((value) => [
-      `page ${page}, ${value.slice(0, 3)}`,
-      strategies.map((name) => medianOf(`${name} page ${page}`, value)),
-    ]),
-  )
-  return drawByStrategy(title, 'ms', strategies, Object.fromEntries(series))
 }
 
 function drawByStrategy(

@@ -44,9 +44,6 @@ const capacityCommand = (): Command =>
     .addOption(
       numberOption('--days <n>', 'days for which posts and likes have been collected', 365),
     )
-    .addOption(
-      numberOption('--keep-entries <n>', 'most entries of a stored timeline; default: all'),
-    )
     .addOption(numberOption('--keep-days <n>', 'days that a timeline keeps entries; default: all'))
     .addOption(numberOption('--active-share <share>', 'share of users with a cache', 1, [0, 1]))
     .addOption(
@@ -125,7 +122,6 @@ async function planAndPrint(options: OptionValues, command: Command): Promise<vo
     days: options.days,
     activeShare: options.activeShare,
     unchangedShare: options.unchangedShare,
-    entriesMax: options.keepEntries ?? Number.POSITIVE_INFINITY,
     entryDays: options.keepDays ?? Number.POSITIVE_INFINITY,
     inboxFollowersMax: options.inboxFollowersMax || Number.POSITIVE_INFINITY,
     inlineMax: options.inlineMax,

@@ -44,7 +44,7 @@ export const celebrityEdges = (followers: Degrees, followersMax: number): number
 export const secondsPerDay = 86_400
 
 /** What bounds the entries of a timeline. */
-export type Retention = Pick<CapacityInputs, 'days' | 'entriesMax' | 'entryDays'>
+export type Retention = Pick<CapacityInputs, 'days' | 'entryDays'>
 
 /**
  * The entries in all stored timelines after `days`. A reader with k followees gets k / edges of all deliveries, and the
@@ -64,5 +64,5 @@ export function storedEntries(
 }
 
 /** The entries of one timeline that gets `perDay` entries a day. */
-export const cappedEntries = (perDay: number, { days, entriesMax, entryDays }: Retention): number =>
-  Math.min(entriesMax, perDay * Math.min(days, entryDays))
+export const cappedEntries = (perDay: number, { days, entryDays }: Retention): number =>
+  perDay * Math.min(days, entryDays)

@@ -20,8 +20,6 @@ export interface CapacityInputs {
   readonly activeShare: number
   /** The share of pages and polls for which nothing has changed, so that a server answers them from memory, 0 to 1. */
   readonly unchangedShare: number
-  /** The most entries that a stored timeline keeps. Infinity: all. */
-  readonly entriesMax: number
   /** The days for which a stored timeline keeps entries. Infinity: all. */
   readonly entryDays: number
   /** The followers above which `INBOX` reads an author. Infinity: it stores all posts. */

@@ -61,7 +61,7 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
 }
 
 const untilStopped = (noVersions: boolean) =>
-  `Servers ${noVersions ? 'keep no pages in memory, and ' : ''}trim no timelines until you run ` +
+  `Servers ${noVersions ? 'keep no pages in memory, and ' : ''}remove no old entries of timelines until you run ` +
   '"feedline migrate --previous-stopped". ' +
   'Run it when no process of the previous release runs any more.'
 

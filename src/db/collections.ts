@@ -73,12 +73,6 @@ const groupIndexes = (owner: string, other: string): readonly IndexSpec[] => {
   ]
 }
 
-const floors = {
-  indexes: [],
-  shardKey: { _id: 1 },
-  handleIn: 'whole',
-} as const satisfies CollectionSpec
-
 /**
  * Every collection with its indexes and shard key. A change takes a migration.
  * An index whose definition changes gets a new name, so that it is built beside the old one.
@@ -165,7 +159,6 @@ export const catalogue = (
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
   },
-  timed_bucket_floors: floors,
   sized_buckets: {
     indexes: [
       { key: { reader: 1, open: 1 }, unique: true, partialFilterExpression: { open: true } },
@@ -175,14 +168,12 @@ export const catalogue = (
     shardKey: { reader: 1 },
     handleIn: 'whole',
   },
-  sized_bucket_floors: floors,
   inbox: {
     indexes: [],
     clustered: true,
     shardKey: { _id: 1 },
     handleIn: { within: 'reader' },
   },
-  inbox_floors: floors,
   strategies: { indexes: [] },
   celebrities: { indexes: [] },
   outbox: {

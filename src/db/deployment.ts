@@ -65,11 +65,11 @@ export const differences = {
     mark: versionsMark,
   },
   retention: {
-    mechanism: '[retention](../explanation/strategies.md#retention) and readers who are away',
-    replicaSet: 'entries are removed, timelines dropped',
+    mechanism: '[retention](../explanation/strategies.md#retention)',
+    replicaSet: 'old entries are removed',
     upgraded: {
       does: 'everything is kept',
-      why: 'pages of the previous release know no floors',
+      why: 'pages of the previous release know no floor of a registration',
       isOff: true,
     },
     mark: floorsMark,

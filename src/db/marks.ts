@@ -5,10 +5,10 @@ import type { MetaDoc } from './documents.ts'
 export const versionsMark = 'versions'
 
 /**
- * The document of `meta` that says that all processes know floors. Its name is older. Databases of builds without floors
- * may have {@link versionsMark}, so that one does not say it.
+ * The document of `meta` that says that all processes know the floors of registrations. Databases of earlier builds may
+ * have {@link versionsMark}, so that one does not say it.
  */
-export const floorsMark = 'copies'
+export const floorsMark = 'floors'
 
 type Mark = typeof versionsMark | typeof floorsMark
 const marks: readonly Mark[] = [versionsMark, floorsMark]

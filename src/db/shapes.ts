@@ -75,13 +75,6 @@ export const entryShapes = Object.fromEntries(
 const items = list(untextedEntry)
 const textedItems = list(textedEntry)
 const entries = list(object({ post: id }, { author: text, text }))
-const floor = object(
-  { _id: text, token: id },
-  {
-    ...{ floor: id, removals: whole, filling: id },
-    ...{ visitedAt: date, away: set, returnedAt: date },
-  },
-)
 const options: Shape = { bsonType: 'object', additionalProperties: count }
 
 /**
@@ -139,22 +132,20 @@ export const shapes = {
     { about: { bsonType: ['string', 'null'] }, leased: text, error: text, traceparent: text },
   ),
   timed_buckets: object({ _id: object({ reader: text, period: whole }), entries }, { over: set }),
-  timed_bucket_floors: floor,
   sized_buckets: object(
     { _id: id, reader: text, count, newest: id, oldest: id, entries },
     { open: set },
   ),
-  sized_bucket_floors: floor,
   timeline_cache: object(
     { _id: text, epoch: id, entries, floor: id, expiresAt: date },
     { building: id },
   ),
   inbox: object({ _id: object({ reader: text, post: id }) }, { author: text, text }),
-  inbox_floors: floor,
   strategies: object(
     { _id: text, epoch: id, covered: text, complete: { bsonType: 'bool' }, options },
     {
-      ...{ dropping: set, celebrities: id, readers: object({ done: whole, total: whole }) },
+      ...{ dropping: set, floor: id, celebrities: id },
+      readers: object({ done: whole, total: whole }),
       split: object({
         epoch: id,
         ranges: list(object({ after: text, covered: text }, { upTo: text, done: set })),

@@ -61,26 +61,6 @@ export interface CoveredRange {
   readonly done?: true
 }
 
-/** How far back a reader's stored timeline reaches. A reader without this document has everything stored. */
-export interface TimelineFloorDoc {
-  /** The reader. */
-  readonly _id: string
-  /** Every post of the timeline from this id on is stored. Absent: every post. The highest id: no post. */
-  readonly floor?: ObjectId
-  /** Changes with every change of the floor, and with every removal of entries below it. */
-  readonly token: ObjectId
-  /** The number of removals, so that each one changes the document. */
-  readonly removals?: number
-  /** The token of the back-fill that stores entries and then sets the floor. Until then, nothing is removed. */
-  readonly filling?: ObjectId
-  /** When the reader read a page, to an eighth of the time that readers may be away. */
-  readonly visitedAt?: Date
-  /** Set after the reader was away: nothing is stored, and nothing is delivered, until a back-fill begins. */
-  readonly away?: true
-  /** When the reader came back, and a job that fills the timeline was queued. */
-  readonly returnedAt?: Date
-}
-
 /** The registration of a strategy. The deliveries of all processes write to it. */
 export interface StrategyDoc {
   /** The name of the strategy. */
@@ -96,6 +76,11 @@ export interface StrategyDoc {
   readonly split?: { readonly epoch: ObjectId; readonly ranges: readonly CoveredRange[] }
   /** Whether all timelines are back-filled. */
   readonly complete: boolean
+  /**
+   * Every post of a timeline from this id on is stored, and older ones may be removed. Absent: every post. It rises, and
+   * ends with the epoch.
+   */
+  readonly floor?: ObjectId
   /** The number of readers that are back-filled, and the estimated number of all readers. */
   readonly readers?: { readonly done: number; readonly total: number }
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
@@ -116,12 +101,9 @@ export interface CelebrityDoc {
 /** The documents of stored timelines. They are derived from the other collections. */
 export interface TimelineDocuments {
   timed_buckets: TimedBucketDoc
-  timed_bucket_floors: TimelineFloorDoc
   sized_buckets: SizedBucketDoc
-  sized_bucket_floors: TimelineFloorDoc
   timeline_cache: TimelineCacheDoc
   inbox: InboxDoc
-  inbox_floors: TimelineFloorDoc
 }
 
 /** The documents that say how timelines are stored. */

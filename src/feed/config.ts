@@ -26,6 +26,8 @@ export interface FeedConfig extends SettingValues {
   readonly maintained: readonly FeedStrategyName[]
   /** The part of a post that stored entries contain. */
   readonly entries: EntryContent
+  /** How long stored timelines keep entries, in days after the creation of their posts. 0: for ever. */
+  readonly timelineDaysMax: number
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
   /** Memory for answers with pages and news that are kept while they are unchanged, in MB. */
@@ -50,6 +52,12 @@ const common = {
     schema: oneOf(entryContents).default('author'),
     reason:
       'What stored entries hold of a post: [embedding and linking](../explanation/strategies.md#embedding-and-linking). Entries of every kind are read',
+    processes: 'own',
+  },
+  TIMELINE_DAYS_MAX: {
+    schema: decimal(0, 3660).default(0),
+    reason:
+      'Days for which stored timelines [keep entries](../explanation/strategies.md#retention), except `CACHE`, which is bounded. 0: for ever. Of several servers and workers, the shortest decides',
     processes: 'own',
   },
   FANOUT_INLINE_MAX: {
@@ -89,6 +97,7 @@ export function readFeedConfig(given: Given): { config: FeedConfig; problems: re
     strategy: e.FEED_STRATEGY,
     maintained,
     entries: e.TIMELINE_ENTRIES,
+    timelineDaysMax: e.TIMELINE_DAYS_MAX,
     inlineMax: e.FANOUT_INLINE_MAX,
     pageCacheMb: e.PAGE_CACHE_MB,
     ...(Object.fromEntries(settingNames.map((name) => [name, valueFor(name)])) as SettingValues),

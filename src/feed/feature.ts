@@ -26,11 +26,8 @@ export const timelines = defineFeature({
   collections: [
     'timeline_cache',
     'timed_buckets',
-    'timed_bucket_floors',
     'sized_buckets',
-    'sized_bucket_floors',
     'inbox',
-    'inbox_floors',
     'strategies',
     'celebrities',
   ],

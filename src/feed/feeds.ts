@@ -4,7 +4,7 @@ import { raiseTimelines, type Versions } from '../db/versions.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
-import type { NewJob, Outbox } from '../jobs/outbox.ts'
+import type { Outbox } from '../jobs/outbox.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
@@ -32,7 +32,6 @@ import {
   type FeedStrategyName,
   isMaterialised,
 } from './strategies/list.ts'
-import { checkedAway } from './strategies/retention.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
 import { NewsReader } from './timeline/news.ts'
@@ -92,18 +91,6 @@ export function createFeeds(
   const pageFacts = new PageFactsReader(collections, edges, registry)
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
-  const floorParts = {
-    transactions,
-    isPreviousStopped: () => versions.isOn('retention'),
-    notesVisits: config.timelineAwayDays !== checkedAway,
-    requestFill: async (reader: UserId) => {
-      const payload = { user: reader }
-      const job: NewJob = { kind: 'timelines.fill', payload, queue: 'BULK' }
-      await transactions.run((tx) => outbox.enqueue(tx, [job]))
-    },
-    mint,
-    now,
-  }
   const registrations = new Registrations({ collections, outbox, transactions, mint })
   const celebrities = new Celebrities({
     collections,
@@ -119,7 +106,6 @@ export function createFeeds(
     entries,
     fanoutOnRead,
     celebrities,
-    floorParts,
     mint,
     now,
   }
@@ -162,16 +148,18 @@ export function createFeeds(
     ...{ celebrities, delivery, entries, follows, posts, versions, fanoutOnRead },
   })
   const readers = new ReaderWalk(collections.user_stats)
+  const sweep = new Sweep({
+    ...{ collections, registry, ranges, readers, outbox, transactions, versions, now },
+    keptMs: config.timelineDaysMax * 86_400_000 || Number.POSITIVE_INFINITY,
+  })
   const backfill = new Backfill(
     {
       ...{ collections, transactions, filler, registry },
       ...{ ranges, delivery, entries, follows },
+      raiseFloors: () => sweep.raiseFloors(),
     },
     readers,
   )
-  const sweep = new Sweep({
-    ...{ collections, strategies, registry, ranges, readers, outbox, transactions, now },
-  })
   const reasons = new Reasons({ ...core, pending, registry })
   const configured = configuredOptions(config)
   return {

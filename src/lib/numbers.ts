@@ -34,11 +34,3 @@ export const zeroOrWholeNumberRule = (min: number, max: number): NumberRule =>
 /** A decimal number within bounds that are both included. `1e8` is a number. */
 export const numberRule = (min: number, max: number): NumberRule =>
   rule(decimal, within(min, max), `a number from ${min} to ${max}`)
-
-/** As {@link numberRule}, or 0. */
-export const zeroOrNumberRule = (min: number, max: number): NumberRule =>
-  rule(
-    decimal,
-    (value) => value === 0 || within(min, max)(value),
-    `0, or a number from ${min} to ${max}`,
-  )

@@ -1,12 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import {
-  type NumberRule,
-  numberRule,
-  wholeNumberRule,
-  zeroOrNumberRule,
-  zeroOrWholeNumberRule,
-} from './numbers.ts'
+import { type NumberRule, numberRule, wholeNumberRule, zeroOrWholeNumberRule } from './numbers.ts'
 import { shown } from './shown.ts'
 import { parseUrl } from './url.ts'
 
@@ -23,7 +17,6 @@ export const wholeNumber = (min: number, max: number) => numeric(wholeNumberRule
 export const zeroOrWholeNumber = (min: number, max: number) =>
   numeric(zeroOrWholeNumberRule(min, max))
 export const decimal = (min: number, max: number) => numeric(numberRule(min, max))
-export const zeroOrDecimal = (min: number, max: number) => numeric(zeroOrNumberRule(min, max))
 
 /** A port; 0: any free one. */
 export const port = wholeNumber(0, 65_535)

@@ -9,10 +9,3 @@ export const timelineFallbacks = new Counter({
   help: 'Pages from FANOUT_ON_READ because a stored timeline could not be read',
   registers,
 })
-
-/** Upkeep of stored timelines that failed, and that is repeated later. */
-export const timelineUpkeepFailures = new Counter({
-  name: 'feedline_timeline_upkeep_failures_total',
-  help: 'Failures to trim or drop stored timelines, or to note a visit; deliveries and pages go on, and a later try repeats it',
-  registers,
-})

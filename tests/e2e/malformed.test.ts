@@ -21,7 +21,7 @@ import { readDefinitions, readFileNames } from '../support/written-operations.ts
 const strategies = ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 
 const app = useApp(
-  { FEED_MAINTAINED: strategies.join(','), TIMELINE_AWAY_DAYS: '30' },
+  { FEED_MAINTAINED: strategies.join(',') },
   withLimits({ threshold: 2, capacity: 1_000 }),
 )
 
@@ -40,7 +40,6 @@ let requests: readonly { readonly query: string; readonly variables: object }[] 
 const damaged: readonly string[] = [
   ...['users', 'user_stats', 'followers', 'following', 'restrictions', 'posts', 'overflow'],
   ...['engagements_by_user', 'timed_buckets', 'sized_buckets', 'timeline_cache', 'inbox'],
-  ...['timed_bucket_floors', 'sized_bucket_floors', 'inbox_floors'],
 ]
 
 beforeAll(async () => {

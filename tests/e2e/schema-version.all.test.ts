@@ -26,7 +26,7 @@ async function run(...args: string[]) {
 const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']
 
 const untilStopped =
-  'Servers keep no pages in memory, and trim no timelines until you run "feedline migrate --previous-stopped". ' +
+  'Servers keep no pages in memory, and remove no old entries of timelines until you run "feedline migrate --previous-stopped". ' +
   'Run it when no process of the previous release runs any more.\n'
 
 describe('a database of an older schema version', () => {
@@ -52,15 +52,15 @@ describe('a database of an older schema version', () => {
   test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
     const plan = await run('migrate', '--dry-run')
     expect(plan).toMatchObject({ code: 0, err: '' })
-    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 2 to 3 /)
+    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 2 to 4 /)
     expect(await records().countDocuments()).toBe(1)
     const migration = await run('migrate')
     expect(migration).toMatchObject({
       code: 0,
-      out: `The database now has schema version 3.\n${untilStopped}`,
+      out: `The database now has schema version 4.\n${untilStopped}`,
     })
     expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
-    const nothing = 'The database has schema version 3. There is nothing to migrate.\n'
+    const nothing = 'The database has schema version 4. There is nothing to migrate.\n'
     expect((await run('migrate')).out).toBe(nothing + untilStopped)
     expect(await records().findOne({ _id: 'versions' })).toBeNull()
     expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)

@@ -59,9 +59,6 @@ const free: Readonly<Record<string, string>> = {
   'sized_buckets.entries.author': 'looked up when it is absent',
   'sized_buckets.entries.text': 'a copy of the text, for pages that ask for no more',
   'timeline_cache.': 'a cache of another epoch, or with another floor, is read less often',
-  'timed_bucket_floors.': 'pages below another floor come from FANOUT_ON_READ',
-  'sized_bucket_floors.': 'pages below another floor come from FANOUT_ON_READ',
-  'inbox_floors.': 'pages below another floor come from FANOUT_ON_READ',
   'inbox.author': 'looked up when it is absent',
   'inbox.text': 'a copy of the text, for pages that ask for no more',
   'strategies.covered': 'means nothing once a strategy is complete',
@@ -85,7 +82,7 @@ const all = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 
 describe('malformed documents', () => {
   const harness = useServices('collection', undefined, {
-    ...{ maintained: all, entries: 'text', timelineAwayDays: 30, inboxFollowersMax: 1 },
+    ...{ maintained: all, entries: 'text', inboxFollowersMax: 1 },
   })
   let stored: Stored
   let cases: readonly MalformedCase[] = []

@@ -164,7 +164,6 @@ describe('a strategy whose stored form depends on an option', () => {
   test.each([
     ['TIME_BUCKETS', { timeBucketDays: 2 }, 'TIME_BUCKET_DAYS'],
     ['CACHE', { cacheSize: 10 }, 'CACHE_SIZE'],
-    ['INBOX', { inboxEntriesMax: 3 }, 'INBOX_ENTRIES_MAX'],
   ] as const)(
     'a process with another option uses the value of the registration of %s, and warns about it',
     async (name, feed, variable) => {

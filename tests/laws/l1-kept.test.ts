@@ -15,7 +15,7 @@ import {
   KeptSimulation,
   type KeptWriter,
 } from './model/kept-simulation.ts'
-import { fewEntries, type Setting, small } from './model/setting.ts'
+import { fewSeconds, type Setting, small } from './model/setting.ts'
 
 const histories = lawRuns(4)
 const budgetMs = 180_000 + histories * 5_000
@@ -30,7 +30,7 @@ afterAll(() => noteFact(`L1, kept: ${JSON.stringify(Object.fromEntries([...tally
 
 test.each([
   ['everything is stored', {}],
-  ['two entries are stored', { harness: trimmed, feed: fewEntries(asked) }],
+  ['the entries of two seconds are stored', { harness: trimmed, feed: fewSeconds(asked) }],
 ] as const)(
   'answers that two processes keep equal the model after every change by either (%s)',
   async (name, other) => {

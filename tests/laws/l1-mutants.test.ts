@@ -7,7 +7,7 @@ import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { accountDeletion, anyPlan, type Plan } from './model/histories.ts'
 import { celebrityMutants, floorMutants, mutants, removalMutants } from './model/mutants.ts'
-import { fewEntries, type Setting, small, withCelebrities } from './model/setting.ts'
+import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const harness = useServices()
@@ -23,7 +23,7 @@ const all = [
   ...(Object.keys(mutants) as MaterialisedName[]).flatMap((strategy) =>
     Object.keys(mutants[strategy] ?? {}).map((name) => [strategy, name, small] as const),
   ),
-  ...Object.keys(floorMutants).map((name) => ['INBOX', name, fewEntries] as const),
+  ...Object.keys(floorMutants).map((name) => ['INBOX', name, fewSeconds] as const),
   ...Object.keys(removalMutants).map((name) => ['INBOX', name, small] as const),
   ...Object.keys(celebrityMutants).map((name) => ['INBOX', name, withCelebrities(small)] as const),
 ]

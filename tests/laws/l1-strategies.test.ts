@@ -11,7 +11,7 @@ import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { accountDeletion, anyPlan, type Plan } from './model/histories.ts'
-import { fewDays, fewEntries, type Setting, small, withCelebrities } from './model/setting.ts'
+import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const histories = lawRuns(4)
@@ -30,17 +30,17 @@ const settings = {
     registered: ['INBOX', 'CACHE'],
     feed: withCelebrities(small),
   },
-  'INBOX and buckets that keep few entries': {
+  'INBOX and buckets that keep entries for seconds': {
     following: 'collection',
     asked: feedStrategyNames.filter((name) => name !== 'CACHE'),
     registered: materialisedNames.filter((name) => name !== 'CACHE'),
-    feed: fewEntries,
+    feed: fewSeconds,
   },
   'INBOX with celebrities, which keeps entries for seconds': {
     following: 'reverse-index',
     asked: ['FANOUT_ON_READ', 'INBOX', 'INBOX'],
     registered: ['INBOX'],
-    feed: withCelebrities(fewDays),
+    feed: withCelebrities(fewSeconds),
   },
 } as const satisfies Record<
   string,

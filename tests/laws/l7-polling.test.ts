@@ -10,7 +10,7 @@ import { checkLaw } from './model/check-law.ts'
 import { pollMutants } from './model/poll-mutants.ts'
 import { anyPollPlan } from './model/poll-plans.ts'
 import { PollSimulation } from './model/poll-simulation.ts'
-import { fewEntries, type Setting, small, withCelebrities } from './model/setting.ts'
+import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
 
 const histories = lawRuns(6)
 const budgetMs = 180_000 + histories * 3_000
@@ -31,9 +31,9 @@ const settings: Record<string, { asked: readonly FeedStrategyName[]; feed: typeo
     asked: ['INBOX', 'CACHE', 'INBOX'],
     feed: withCelebrities(small),
   },
-  'timelines that keep two entries': {
+  'timelines that keep entries for seconds': {
     asked: ['INBOX', 'TIME_BUCKETS', 'INBOX', 'SIZED_BUCKETS'],
-    feed: withCelebrities(fewEntries),
+    feed: withCelebrities(fewSeconds),
   },
 }
 

@@ -48,7 +48,7 @@ const load = fc
 
 const standard = {
   ...{ days: 365, activeShare: 0.5, unchangedShare: 0, inlineMax: 200 },
-  ...{ entriesMax: Number.POSITIVE_INFINITY, entryDays: Number.POSITIVE_INFINITY },
+  entryDays: Number.POSITIVE_INFINITY,
   inboxFollowersMax: Number.POSITIVE_INFINITY,
   ...{ coresPerShard: 16, diskGbPerShard: 2_000, usableShare: 0.6, authorBias: 0 },
 } as const
@@ -203,8 +203,6 @@ describe('the capacity model', () => {
     const inputs = { ...standard, ...degreesOf({ users: 1e6, edgesPerUser: 20, exponent: 0 }) }
     const busy = { ...inputs, ...noReads, postsPerSecond: 1_000 }
     const bytesPerEntry = constants.strategies.INBOX.bytesPerStored
-    const byEntries = planOf({ ...busy, entriesMax: 800 }, 'INBOX')
-    expect(byEntries.timelineBytes).toBeCloseTo(800 * 1e6 * bytesPerEntry, 0)
     // 20 followees and the reader post 1.728 million times a day / 20,000.
     const entriesPerDay = (1_000 * 86_400 * 21) / 1e6
     const byDays = planOf({ ...busy, entryDays: 30 }, 'INBOX')

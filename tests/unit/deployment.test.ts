@@ -37,7 +37,7 @@ describe('a deployment', () => {
     const lines = deploymentLines({ ...upgraded, isSharded: true })
     expect(lines).toHaveLength(2)
     expect(lines[0]).toMatch(/^deployment: sharded cluster\. .*reads of a job: wait until their/)
-    expect(lines[1]).toContain('retention and readers who are away: everything is kept')
+    expect(lines[1]).toContain('retention: everything is kept; celebrities: no author becomes one')
     const embedded = deploymentLines({ ...replicaSet, isEmbedded: true })
     expect(embedded).toEqual([expect.stringMatching(/^deployment: embedded MongoDB\. .*migrated/)])
     for (const line of [...lines, ...embedded]) expect(line).not.toMatch(/[`[\]]|\.md|undefined/)

@@ -35,6 +35,8 @@ export interface StrategyFill {
 /** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
   readonly filler: TimelineFiller
+  /** Raises the floors of all registrations, so that nothing is stored that is about to be removed. */
+  readonly raiseFloors: () => Promise<void>
   readonly registry: Registry
   readonly ranges: RangeJobs
   readonly delivery: Delivery
@@ -132,11 +134,12 @@ export class Backfill {
    * With at least 2,000 readers, the job is split by ranges of readers.
    */
   async fillStrategy(payload: StrategyFill, run: Run): Promise<Walked> {
-    const { registry, ranges } = this.parts
+    const { registry, ranges, raiseFloors } = this.parts
     const { strategy: name, epoch } = payload
     const waited = await ranges.wait(run)
     if (waited === 'ended') await registry.markComplete(name, epoch)
     if (waited) return waited === 'ended' ? undefined : waited
+    await raiseFloors()
     const registration = await this.findRegistration(payload)
     if (!registration) return undefined
     const job = { kind: backfillKind, payload: { strategy: name, epoch } }

@@ -56,7 +56,7 @@ export class BegunDeliveries {
   /**
    * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries, but no post of
    * a celebrity. Two commands in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard.
-   * @returns for each job, what is left after the commit: new versions, trims, and the check of the registrations.
+   * @returns for each job, what is left after the commit: new versions, and the check of the registrations.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
     const { registry, versions, celebrities, inlineMax } = this.parts
@@ -97,9 +97,6 @@ export class BegunDeliveries {
     return {
       finish: () => raiseTimelines(readers),
       isDone: async () => {
-        await Promise.all(
-          writers.map((one) => strategies[one._id].floors?.trimSome(readers, post, one)),
-        )
         const now = maintainedIn(await registry.readShared())
         if (areSame(writers, now)) return true
         // Nothing else would remove the entries of a strategy that has ended or begun again.

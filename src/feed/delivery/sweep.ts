@@ -1,24 +1,29 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
+import type { Collection, Document } from '../../db/mongo.ts'
 import type { Transactions } from '../../db/transaction.ts'
+import type { Versions } from '../../db/versions.ts'
 import type { Run } from '../../jobs/lease.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
 import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
-import type { UserId } from '../../lib/ids.ts'
-import { maintainedIn, type Registered, type Registry } from '../registry/registry.ts'
-import type { ByStrategy } from '../strategies/list.ts'
-import { retentionOf } from '../strategies/retention.ts'
-import type { MaterialisedStrategy } from '../strategies/strategy.ts'
+import { type PostId, timeIdAt, type UserId } from '../../lib/ids.ts'
+import {
+  maintainedIn,
+  type Registration,
+  type Registry,
+  toRegistered,
+} from '../registry/registry.ts'
+import { floorOf } from '../strategies/floor.ts'
+import { descriptors } from '../strategies/list.ts'
 import { positionOf, type WalkCheckpoint, type Walked } from './follower-walk.ts'
 import type { ReaderWalk } from './reader-walk.ts'
 
-/**
- * Number of readers that are checked between two checkpoints: at first, and at most. Each of them may have a timeline to
- * remove, which is bounded, but may have many entries.
- */
-const [readersMin, readersMax] = [50, 100]
-/** How long this may take before the next checkpoint has half as many readers, in milliseconds. */
+/** Number of readers between two checkpoints, whose old documents one command finds: at first, and at most. */
+const [readersMin, readersMax] = [25, 50]
+/** Number of documents of a reader that one transaction removes. */
+const removalMax = 100
+/** How long a step may take before the next one has half as many readers, in milliseconds. */
 const stepMsMax = 500
 /** How often timelines are swept, in milliseconds. */
 const sweepIntervalMs = 86_400_000
@@ -26,26 +31,32 @@ const mark = 'timelines.sweep'
 
 /** The parts that {@link Sweep} works with. */
 export interface SweepParts {
-  readonly collections: Pick<Collections, 'users' | 'meta'>
-  readonly strategies: ByStrategy<MaterialisedStrategy>
+  readonly collections: Collections
   readonly registry: Registry
   readonly ranges: RangeJobs
   readonly readers: ReaderWalk
   readonly outbox: Outbox
   readonly transactions: Transactions
+  readonly versions: Pick<Versions, 'isOn'>
+  /** How long entries are kept after the creation of their posts, in milliseconds. Infinity: for ever. */
+  readonly keptMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** Drops the timelines of readers who were away for too long, and trims the others, once a day. */
+/**
+ * Removes old entries from stored timelines, once a day. First it raises the floors of the registrations, and pages read
+ * the floors that they saw again after the entries. So no page depends on an entry that is removed, whatever the clocks
+ * say: a clock that is ahead only raises a floor too far.
+ * @see law L1
+ */
 export class Sweep {
   constructor(private readonly parts: SweepParts) {}
 
-  /** Queues the job of the day if a registration has a retention. One command, and one transaction a day. */
+  /** Queues the job of the day if entries are removed. Up to two commands, and one transaction a day. */
   async enqueueDaily(): Promise<void> {
-    const { collections, registry, outbox, transactions, now } = this.parts
-    const registered = await registry.lastSeen()
-    if (!maintainedIn(registered).some((one) => retentionOf(one))) return
+    const { collections, registry, outbox, transactions, keptMs, now } = this.parts
+    if (keptMs === Number.POSITIVE_INFINITY || (await registry.lastSeen()).size === 0) return
     const at = now()
     const last = await collections.meta.findOne({ _id: mark }, requestTimeout)
     const lastMs = Number(last?.value ?? 0)
@@ -65,16 +76,27 @@ export class Sweep {
   }
 
   /**
-   * Walks all readers in the order of their handles, and saves its checkpoint after up to 100 of them. These take three
-   * commands, three for each strategy, and those of the timelines that are dropped or trimmed. With at least 2,000
-   * readers, the job is split by ranges of them.
+   * Raises the floors of all registrations to the age that this process keeps. Not while processes of the previous
+   * release may run, whose pages know no floors. One command, none if everything is kept.
+   */
+  async raiseFloors(): Promise<void> {
+    const { registry, versions, keptMs, now } = this.parts
+    if (keptMs === Number.POSITIVE_INFINITY || !(await versions.isOn('retention'))) return
+    await registry.raiseFloors(timeIdAt<PostId>(Math.max(0, now() - keptMs), '0'.repeat(12)))
+  }
+
+  /**
+   * Raises the floors, then walks all readers in the order of their handles. Each 50 readers take two commands and a
+   * checkpoint, and one for each strategy. Each 100 documents that a reader has below the floor take one more and a
+   * transaction, together for these readers. With at least 2,000 readers, the job is split by ranges of them.
    * @param range of a range job. Default: all readers.
    */
-  async dropAway(run: Run, range?: KeyRange): Promise<Walked> {
+  async removeOld(run: Run, range?: KeyRange): Promise<Walked> {
     const { registry, ranges, readers } = this.parts
     const waited = await ranges.wait(run)
     if (waited) return waited === 'ended' ? undefined : waited
     if (!range && run.checkpoint === undefined) {
+      await this.raiseFloors()
       const cut = await readers.cut('')
       if (cut.length > 1) return ranges.split(run, { kind: mark, payload: {} }, cut)
     }
@@ -84,10 +106,14 @@ export class Sweep {
     for (;;) {
       run.signal.throwIfAborted()
       const begun = performance.now()
-      const some = await readers.loadAfter(after, count, range?.upTo)
-      await this.sweepReaders(some, await registry.read())
-      const last = some.at(-1)
-      if (!last || some.length < count) return undefined
+      const swept = await readers.loadAfter(after, count, range?.upTo)
+      for (const registration of maintainedIn(await registry.read()))
+        for (let more = swept.length > 0; more; ) {
+          run.signal.throwIfAborted()
+          more = await this.removeBelowFloor(swept, registration)
+        }
+      const last = swept.at(-1)
+      if (!last || swept.length < count) return undefined
       after = last
       await run.save({ after } satisfies WalkCheckpoint)
       if (isOver()) return 'unfinished'
@@ -96,15 +122,35 @@ export class Sweep {
     }
   }
 
-  private async sweepReaders(readers: readonly UserId[], registered: Registered): Promise<void> {
-    const accounts = await this.parts.collections.users
-      .find({ _id: { $in: [...readers] } }, { ...singleBatch, projection: { createdAt: 1 } })
-      .toArray()
-    const createdAt = new Map(accounts.map(({ _id, createdAt: at }) => [_id as UserId, at]))
-    for (const registration of maintainedIn(registered)) {
-      const { floors } = this.parts.strategies[registration._id]
-      await floors?.dropAway(createdAt, registration)
-      await floors?.trim(readers, registration)
-    }
+  /** Removes up to 100 old documents of each reader. @returns whether more may be left. */
+  private async removeBelowFloor(
+    readers: readonly UserId[],
+    registration: Registration,
+  ): Promise<boolean> {
+    const { collections, transactions } = this.parts
+    const { collection, below } = descriptors[registration._id].storedForm
+    const floor = floorOf(registration)
+    if (!floor || !below) return false
+    const stored = collections[collection] as unknown as Collection<Document>
+    const [first = [], ...others] = readers.map((reader) => [
+      ...below(reader, floor, registration),
+      { $limit: removalMax },
+      { $project: { _id: 1, reader: 1 } },
+    ])
+    const unions = others.map((pipeline) => ({
+      $unionWith: { coll: stored.collectionName, pipeline },
+    }))
+    const old = await stored.aggregate([...first, ...unions], singleBatch).toArray()
+    if (old.length === 0) return false
+    return transactions.run(async (tx) => {
+      const filter = { _id: registration._id, dropping: { $exists: false } }
+      const docs = await collections.strategies.find(filter, { session: tx.session }).toArray()
+      const current = toRegistered(docs).get(registration._id)
+      if (!current?.epoch.equals(registration.epoch) || (floorOf(current) ?? '') < floor)
+        return false
+      const deletions = old.map((filter) => ({ deleteOne: { filter } }))
+      await stored.bulkWrite(deletions, { session: tx.session, ordered: false })
+      return true
+    })
   }
 }

@@ -20,12 +20,7 @@ const followEnded = timelineReactions['follow.ended']
 type SplitJob = typeof postCreated | typeof postDeleted | 'strategy.backfill' | 'timelines.sweep'
 
 /** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
-export type TimelineJob =
-  | typeof followCreated
-  | typeof followEnded
-  | 'timelines.fill'
-  | SplitJob
-  | `${SplitJob}.range`
+export type TimelineJob = typeof followCreated | typeof followEnded | SplitJob | `${SplitJob}.range`
 
 /** The parts of {@link timelineTasks}. */
 export interface TimelineTaskParts {
@@ -62,9 +57,10 @@ export const timelineTasks = ({
     'strategy.backfill.range': ranges.createTask(async (payload, run, range) =>
       backfill.fillRange(parseFill(payload), run, range),
     ),
-    'timelines.fill': async ({ user }, { signal }) => backfill.refillReader(user as UserId, signal),
-    'timelines.sweep': async (_, run) => sweep.dropAway(run),
-    'timelines.sweep.range': ranges.createTask(async (_, run, range) => sweep.dropAway(run, range)),
+    'timelines.sweep': async (_, run) => sweep.removeOld(run),
+    'timelines.sweep.range': ranges.createTask(async (_, run, range) =>
+      sweep.removeOld(run, range),
+    ),
   }
 }
 

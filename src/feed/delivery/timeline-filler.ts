@@ -7,10 +7,9 @@ import type { EntryReader } from '../entry-reader.ts'
 import type { Registration } from '../registry/registry.ts'
 import type { Celebrities, CelebritySet } from '../strategies/celebrities.ts'
 import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
+import { floorOf } from '../strategies/floor.ts'
 import { inbox } from '../strategies/inbox.ts'
-import { retentionOf } from '../strategies/retention.ts'
 import {
-  type Fill,
   type Segment,
   type StoredTimelines,
   segmentSize,
@@ -38,12 +37,6 @@ export interface TimelineFillerParts {
   readonly fanoutOnRead: FanoutOnRead
 }
 
-/** A back-fill under a registration. */
-interface Filling {
-  readonly registration: Registration
-  readonly fill: Fill
-}
-
 /** The posts of some readers' timelines. */
 interface Loaded {
   /** The versions that every deletion of a post raises, read before the posts. Undefined if some writers raise none. */
@@ -60,8 +53,8 @@ export class TimelineFiller {
   constructor(private readonly parts: TimelineFillerParts) {}
 
   /**
-   * Adds the posts of some readers' timelines by the authors whose posts the strategy stores, all but celebrities: all
-   * posts, or as many as the registration keeps. Then sets the floors of the readers.
+   * Adds the posts of some readers' timelines by the authors whose posts the strategy stores, all but celebrities, down to
+   * the floor of the registration.
    * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
    * 20,000 followees and posts. The posts of a reader with more are read by 500.
    * @param readers at most 200, in the order of their handles.
@@ -71,34 +64,28 @@ export class TimelineFiller {
     readers: readonly UserId[],
     signal: AbortSignal,
   ): Promise<void> {
-    const some = [...chunks(readers, batchSize)]
-    await Promise.all(
-      some.map(async (batch) => {
-        // Before anything is read: what a delivery left out below a floor was committed earlier, so it is read here.
-        const fill = await this.parts.delivery.openTimeline(registration).beginFill(batch)
-        await this.fillBatch({ registration, fill }, batch, signal)
-      }),
-    )
+    const all = [...chunks(readers, batchSize)]
+    await Promise.all(all.map((batch) => this.fillBatch(registration, batch, signal)))
   }
 
   private async fillBatch(
-    filling: Filling,
+    registration: Registration,
     readers: readonly UserId[],
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted()
-    const loaded = await this.loadTimelines(filling, readers)
-    if (loaded) return this.storeTimelines(filling, loaded, signal)
+    const loaded = await this.loadTimelines(registration, readers)
+    if (loaded) return this.storeTimelines(registration, loaded, signal)
     const [only, second] = readers
-    if (only && !second) return this.fillReader(filling, only, signal)
+    if (only && !second) return this.fillReader(registration, only, signal)
     for (const half of chunks(readers, Math.ceil(readers.length / 2))) {
-      await this.fillBatch(filling, half, signal)
+      await this.fillBatch(registration, half, signal)
     }
   }
 
-  /** Loads timelines as far as they are kept, unless they have too many followees or posts. */
+  /** Loads timelines down to the floor, unless they have too many followees or posts. */
   private async loadTimelines(
-    { registration, fill }: Filling,
+    registration: Registration,
     readers: readonly UserId[],
   ): Promise<Loaded | undefined> {
     const { follows, posts, entries } = this.parts
@@ -115,7 +102,7 @@ export class TimelineFiller {
     const celebrities = await this.celebritiesUnder(registration)
     const authors = new Set([...authorsOf.values()].flat())
     const stored = [...authors].filter((author) => !celebrities.has(author))
-    const refs = await posts.refsByAuthor(stored, readMax, fill.firstKept)
+    const refs = await posts.refsByAuthor(stored, readMax, floorOf(registration))
     if (refs.length === readMax) return undefined
     const contents = await entries.toEntries(refs)
     const byAuthor = new Map(
@@ -130,35 +117,28 @@ export class TimelineFiller {
     return { refs, timelines, deletions }
   }
 
-  /** Adds timelines, removes the posts that were deleted since they were read, and then sets the floors. */
+  /** Adds timelines, then removes the posts that were deleted since they were read. */
   private async storeTimelines(
-    filling: Filling,
+    registration: Registration,
     { refs, timelines, deletions }: Loaded,
     signal: AbortSignal,
   ): Promise<void> {
-    const { entriesMax, firstKept } = filling.fill
-    const kept = timelines.map(({ reader, entries }) => ({
-      reader,
-      entries: entries.length > entriesMax ? entries.slice(0, entriesMax) : entries,
-      floor: entries.length > entriesMax ? entries[entriesMax - 1]?.id : firstKept,
-    }))
-    for (const some of chunksByEntries(kept)) {
+    const strategy = this.parts.delivery.openTimeline(registration)
+    for (const few of chunksByEntries(timelines)) {
       signal.throwIfAborted()
-      await filling.fill.mergeAll(some)
+      await strategy.mergeAll(few)
     }
     if (!deletions || !areSame(deletions, await this.loadDeletions())) {
       const readers = timelines.map(({ reader }) => reader)
-      await this.removeDeletedRefs(filling.registration, readers, refs)
+      await this.removeDeletedRefs(strategy, readers, refs)
     }
-    await this.finish(filling, new Map(kept.map(({ reader, floor }) => [reader, floor])))
   }
 
   private async removeDeletedRefs(
-    registration: Registration,
+    strategy: StoredTimelines,
     readers: readonly UserId[],
     refs: readonly PostRef[],
   ): Promise<void> {
-    const strategy = this.parts.delivery.openTimeline(registration)
     for (const some of chunks(refs, lookUpMax)) {
       const there = await this.parts.posts.existing(some)
       const gone = some.filter(({ id }) => !there.has(id)).map(({ id }) => id)
@@ -166,31 +146,27 @@ export class TimelineFiller {
     }
   }
 
-  /** Adds the posts of a reader's timeline, 500 at a time. Sets the floor after the last of them. */
+  /** Adds the posts of a reader's timeline down to the floor, 500 at a time. */
   private async fillReader(
-    { registration, fill }: Filling,
+    registration: Registration,
     reader: UserId,
     signal: AbortSignal,
   ): Promise<void> {
     const { delivery, entries, follows, fanoutOnRead } = this.parts
     const strategy = delivery.openTimeline(registration)
     const celebrities = await this.celebritiesUnder(registration)
-    const newerThan = fill.firstKept && neighbour(fill.firstKept, -1)
+    const floor = floorOf(registration)
+    const newerThan = floor && neighbour(floor, -1)
     let olderThan: PostId | undefined
-    for (let left = fill.entriesMax; ; ) {
+    for (;;) {
       signal.throwIfAborted()
-      const limit = Math.min(segmentSize, left)
-      const range = { olderThan, newerThan, oldestFirst: false, limit }
+      const range = { olderThan, newerThan, oldestFirst: false, limit: segmentSize }
       const authors = without(withSelf(reader, follows), celebrities)
       const refs = await fanoutOnRead.loadPosts(authors, range)
-      const segment = await entries.toSegment(refs, olderThan, limit)
-      await fill.merge(reader, segment)
-      await this.removeDeleted([strategy], reader, segment)
+      const segment = await entries.toSegment(refs, olderThan, segmentSize)
+      await this.storeSegment([strategy], reader, segment)
+      if (segment.oldest) return
       olderThan = segment.last
-      left -= refs.length
-      if (!segment.oldest && left > 0) continue
-      const floor = segment.oldest ? fill.firstKept : olderThan
-      return this.finish({ registration, fill }, new Map([[reader, floor]]))
     }
   }
 
@@ -207,14 +183,6 @@ export class TimelineFiller {
     const below = await Promise.all(targets.map((strategy) => strategy.merge(reader, segment)))
     await this.removeDeleted(targets, reader, segment)
     return below.includes(true)
-  }
-
-  /** Sets the floors of filled timelines. No command if the registration keeps everything, otherwise one. */
-  private async finish(
-    { registration, fill }: Filling,
-    floors: ReadonlyMap<UserId, PostId | undefined>,
-  ): Promise<void> {
-    if (retentionOf(registration)) await fill.finish(floors, true)
   }
 
   private async removeDeleted(

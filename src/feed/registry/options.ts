@@ -24,17 +24,12 @@ export const configuredOptions = (values: SettingValues): ByStrategy<Options> =>
 
 /** The update of the options that a registration of an older version lacks. Undefined if it lacks none. */
 export function missingOptions(
-  { _id, options }: StrategyDoc,
+  { options }: StrategyDoc,
   wanted: Options,
 ): Record<string, number> | undefined {
   const lacks = Object.entries(wanted).filter(([name]) => options[name] === undefined)
   if (lacks.length === 0) return undefined
-  const { settings } = descriptors[_id as MaterialisedName]
-  const known = Object.values(settings).flatMap(({ option }) => option ?? [])
-  const kept = new Map(known.map(({ name, whenLacking }) => [name, whenLacking]))
-  return Object.fromEntries(
-    lacks.map(([name, value]) => [`options.${name}`, kept.get(name) ?? value]),
-  )
+  return Object.fromEntries(lacks.map(([name, value]) => [`options.${name}`, value]))
 }
 
 /**

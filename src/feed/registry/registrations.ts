@@ -204,7 +204,7 @@ export class Registrations {
     }
     await this.parts.collections.strategies.updateMany(
       { _id: { $in: names } },
-      { $set: { ...uncovered, ...readers }, $unset: { split: '' } },
+      { $set: { ...uncovered, ...readers }, $unset: { split: '', floor: '' } },
       { session: tx.session },
     )
     await this.parts.outbox.cancel(tx, backfillsAndRanges(names))

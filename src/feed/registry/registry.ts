@@ -7,7 +7,12 @@ import { shareReads } from '../../db/shared-reads.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { KeyRange } from '../../jobs/ranges.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
-import { descriptors, type FeedStrategyName, type MaterialisedName } from '../strategies/list.ts'
+import {
+  descriptors,
+  type FeedStrategyName,
+  type MaterialisedName,
+  materialisedNames,
+} from '../strategies/list.ts'
 
 /** The registration of a strategy. */
 export interface Registration extends StrategyDoc {
@@ -20,6 +25,9 @@ export type Registered = ReadonlyMap<FeedStrategyName, Registration>
 /** The registrations of the strategies that are not being dropped. */
 export const maintainedIn = (registered: Registered): Registration[] =>
   [...registered.values()].filter(({ dropping }) => !dropping)
+
+/** The strategies whose timelines grow, so that old entries are removed. */
+const growing = materialisedNames.filter((name) => descriptors[name].storedForm.below)
 
 /** The registrations by name, from all documents of `strategies`. A malformed one counts as none. */
 export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
@@ -122,6 +130,18 @@ export class Registry {
       requestTimeout,
     )
     return matchedCount === 1
+  }
+
+  /**
+   * Raises the floors of all maintained registrations whose timelines grow: from now on, stored timelines may lack older
+   * posts. No floor falls while its epoch lasts. One command.
+   */
+  async raiseFloors(floor: PostId): Promise<void> {
+    await this.strategies.updateMany(
+      { _id: { $in: growing }, dropping: { $exists: false } },
+      { $max: { floor: toObjectId(floor) } },
+      requestTimeout,
+    )
   }
 
   /** Notes the ranges that are back-filled separately, if the registration is not over. One command. */

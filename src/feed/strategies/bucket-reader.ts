@@ -5,8 +5,7 @@ import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import { fromEntryDoc, isInRange, sortEntries } from '../entries.ts'
-import type { Floors } from './floors.ts'
-import { cutAtFloor, floorAmong, type ReaderState, retentionOf } from './retention.ts'
+import { cutAtFloor } from './floor.ts'
 import type { Candidates, Entry, StrategyQuery } from './strategy.ts'
 
 /** Number of buckets that a page reads in addition to the ones that it fills. */
@@ -17,43 +16,38 @@ export class BucketReader {
   /** @param size the number of entries in a full bucket. */
   constructor(
     private readonly buckets: Collections['sized_buckets'],
-    private readonly floors: Floors,
     private readonly size: number,
   ) {}
 
   /** One command on one shard if buckets do not overlap. Otherwise one more each time their number doubles. */
   async proposeCandidates({ reader, range, registration }: StrategyQuery): Promise<Candidates> {
+    if (!registration) return { entries: [], complete: false }
     const { oldestFirst, limit } = range
-    const withFloor = registration !== undefined && retentionOf(registration) !== undefined
     const edge = oldestFirst ? 'oldest' : 'newest'
     const found: Entry[] = []
     let from: ObjectId | undefined
-    const states: (ReaderState | undefined)[] = []
     for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
-      const read = await this.loadBuckets(reader, range, { from, some, withFloor })
-      const { docs } = read
-      states.push(...read.states)
-      if (!from && registration) await this.floors.noteVisit(reader, states[0], registration)
+      const docs = await this.loadBuckets(reader, range, { from, some })
       const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
       found.push(...entries.filter(({ id }) => isInRange(id, range)))
       const last = docs.at(-1)
       const ordered = sortEntries(found, range)
-      if (!last || docs.length < some) return cutAtFloor(ordered, range, floorAmong(states))
+      if (!last || docs.length < some) return cutAtFloor(ordered, range, registration)
       // Beyond the edge of the last bucket, an unread bucket may hold entries that come first.
       const safe = fromObjectId<PostId>(last[edge])
       const end = ordered.at(-1)
       const isSafe = end && (oldestFirst ? end.id <= safe : end.id >= safe)
-      if (ordered.length >= limit && isSafe) return cutAtFloor(ordered, range, floorAmong(states))
+      if (ordered.length >= limit && isSafe) return cutAtFloor(ordered, range, registration)
       from = last[edge]
     }
   }
 
-  /** Loads the next buckets of a range, and the states of the timeline before and after them. */
+  /** Loads the next buckets of a range. */
   private async loadBuckets(
     reader: UserId,
     { olderThan, newerThan, oldestFirst }: Range,
-    { from, some, withFloor }: { from: ObjectId | undefined; some: number; withFloor: boolean },
-  ): Promise<{ docs: SizedBucketDoc[]; states: readonly (ReaderState | undefined)[] }> {
+    { from, some }: { from: ObjectId | undefined; some: number },
+  ): Promise<SizedBucketDoc[]> {
     const newest = {
       ...(newerThan ? { $gt: toObjectId(newerThan) } : {}),
       ...(from && !oldestFirst ? { $lte: from } : {}),
@@ -72,14 +66,9 @@ export class BucketReader {
       { $sort: oldestFirst ? { oldest: 1 } : { newest: -1 } },
       { $limit: some },
     ]
-    if (withFloor) {
-      const read = await this.floors.readStored<SizedBucketDoc>(reader, this.buckets, pipeline)
-      return { docs: read.rows, states: read.states }
-    }
     const hint = oldestFirst
       ? { reader: 1, oldest: 1, newest: 1 }
       : { reader: 1, newest: -1, oldest: 1 }
-    const found = this.buckets.aggregate<SizedBucketDoc>(pipeline, { ...singleBatch, hint })
-    return { docs: await found.toArray(), states: [] }
+    return this.buckets.aggregate<SizedBucketDoc>(pipeline, { ...singleBatch, hint }).toArray()
   }
 }

@@ -2,7 +2,7 @@ import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
 import { isDuplicateKey } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
-import type { AnyBulkWriteOperation, ObjectId } from '../../db/mongo.ts'
+import type { AnyBulkWriteOperation, Document, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
 import { shareReads } from '../../db/shared-reads.ts'
 import type { Tx } from '../../db/transaction.ts'
@@ -11,7 +11,6 @@ import { decimal } from '../../lib/variables.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../entries.ts'
 import type { EntryReader } from '../entry-reader.ts'
-import { floorOf, merged, raisedFloor } from './cache-floor.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import { dropAndStart, entriesOfDocument, optionOf } from './setting.ts'
@@ -24,6 +23,7 @@ const storedForm: StoredForm<'timeline_cache'> = {
   documentsTogether: 1,
   ofReader: (reader) => ({ _id: reader }),
   comparable: (reader, { epoch }) => ({ _id: reader, epoch, building: { $exists: false } }),
+  below: undefined,
   entriesIn: ({ entries }) => entries,
   misplacedIn({ entries }) {
     const posts = entries.map(({ post }) => fromObjectId<PostId>(post))
@@ -52,7 +52,6 @@ export const cache = defineStrategy({
         toStored: (entries) => entries,
         toVariable: (entries) => entries,
         howToChange: dropAndStart,
-        whenLacking: undefined,
       },
       whenChecked: undefined,
     },
@@ -281,3 +280,30 @@ type Push = AnyBulkWriteOperation<TimelineCacheDoc>
 
 const lowest = fromObjectId<PostId>(lowestId)
 const below = (id: PostId) => neighbour(id, -1)
+
+/** The update that adds entries complete down to `floor`. The cache is then complete down to the higher floor. */
+function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Document[] {
+  const added = docs.map(({ post }) => post)
+  const kept = {
+    $filter: { input: '$entries', cond: { $not: [{ $in: ['$$this.post', added] }] } },
+  }
+  const all = { $concatArrays: [kept, { $literal: docs }] }
+  const held = { $filter: { input: all, cond: { $gte: ['$$this.post', '$floor'] } } }
+  const sorted = { $sortArray: { input: held, sortBy: { post: -1 } } }
+  return [
+    { $set: { floor: { $max: [raisedFloor(depth), floor] } } },
+    { $set: { entries: { $slice: [sorted, depth] } } },
+  ]
+}
+
+/** The floor of a cache, as an expression of an update. The floor of a full cache is its last entry. */
+function raisedFloor(depth: number): Document {
+  const full = { $gte: [{ $size: '$entries' }, depth] }
+  return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }
+}
+
+/** The floor of a cache that was read, as {@link raisedFloor}. */
+function floorOf({ entries, floor }: TimelineCacheDoc, depth: number): ObjectId {
+  const last = entries.length < depth ? undefined : entries.at(-1)?.post
+  return last && floor.toHexString() < last.toHexString() ? last : floor
+}

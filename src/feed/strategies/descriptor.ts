@@ -7,14 +7,13 @@ import type {
 } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import type { Follows } from '../../follows/follows.ts'
-import type { IdMint, UserId } from '../../lib/ids.ts'
+import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import type { Celebrities } from './celebrities.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
-import type { FloorParts } from './floor-parts.ts'
 import type { Settings } from './setting.ts'
-import type { MaterialisedStrategy } from './strategy.ts'
+import type { MaterialisedStrategy, StrategyTexts } from './strategy.ts'
 
 /** The parts from which strategies are created. */
 export interface StrategyParts {
@@ -24,20 +23,9 @@ export interface StrategyParts {
   readonly entries: EntryReader
   readonly fanoutOnRead: FanoutOnRead
   readonly celebrities: Celebrities
-  readonly floorParts: Omit<FloorParts, 'floors' | 'store'>
   readonly mint: IdMint
   /** Milliseconds since 1970. */
   readonly now: () => number
-}
-
-/** The texts about a strategy. */
-export interface StrategyTexts<Name extends string = string> {
-  /** The name in the API, in the configuration and in the registration. Persisted. */
-  readonly name: Name
-  /** The description of the GraphQL enum value. */
-  readonly description: string
-  /** The row of the strategy in docs/explanation/strategies.md. */
-  readonly table: { readonly post: string; readonly page: string; readonly stored: string }
 }
 
 /**
@@ -77,6 +65,13 @@ export interface StoredForm<Name extends CollectionName = CollectionName> {
    * reading.
    */
   readonly comparable: 'always' | ((reader: UserId, registration: StrategyDoc) => Document)
+  /**
+   * The stages that find the documents of a reader whose entries are all below a floor. Undefined: the stored form is
+   * bounded, so nothing is removed for its age.
+   */
+  readonly below:
+    | ((reader: UserId, floor: PostId, registration: StrategyDoc) => Document[])
+    | undefined
   entriesIn(document: Documents[Name]): readonly EntryDoc[]
   /** Says which entry of a document is not in its place. Undefined: every entry is. */
   misplacedIn(document: Documents[Name], registration: StrategyDoc): string | undefined

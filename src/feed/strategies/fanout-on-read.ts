@@ -4,8 +4,7 @@ import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { Visibility } from '../../visibility/visibility.ts'
-import type { StrategyTexts } from './descriptor.ts'
-import type { Candidates, FeedStrategy, StrategyQuery } from './strategy.ts'
+import type { Candidates, FeedStrategy, StrategyQuery, StrategyTexts } from './strategy.ts'
 
 /** The strategy that stores nothing, so it has texts only. */
 export const fanoutOnRead = {

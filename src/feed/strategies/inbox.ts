@@ -3,11 +3,11 @@ import type { Collections, EntryDoc, InboxDoc, StrategyDoc } from '../../db/coll
 import { duplicatePositions } from '../../db/errors.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
-import { fromObjectId, highestId, lowestId, toObjectId } from '../../db/object-id.ts'
+import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import { chunks } from '../../lib/batch.ts'
-import { neighbour, type PostId, type UserId } from '../../lib/ids.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import { wholeNumber } from '../../lib/variables.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
@@ -15,22 +15,7 @@ import { fromEntryDoc, sortEntries, toEntryDoc } from '../entries.ts'
 import type { Celebrities, CelebritySet } from './celebrities.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
-import {
-  type FloorParts,
-  highestFloors,
-  type TrimBounds,
-  type TrimmedStore,
-} from './floor-parts.ts'
-import { Floors } from './floors.ts'
-import {
-  awaySetting,
-  cutAtFloor,
-  daysMaxSetting,
-  entriesMaxSetting,
-  floorAmong,
-  retentionOf,
-  type StoredRange,
-} from './retention.ts'
+import { cutAtFloor } from './floor.ts'
 import type {
   Candidates,
   Entry,
@@ -51,6 +36,10 @@ const storedForm: StoredForm<'inbox'> = {
   documentsTogether: 500,
   ofReader: (reader) => ({ _id: keysOf(reader, {}) }),
   comparable: 'always',
+  below: (reader, floor) => [
+    { $match: { _id: keysOf(reader, { olderThan: floor }) } },
+    { $sort: { _id: 1 } },
+  ],
   entriesIn: ({ _id: { post }, ...content }) => [{ post, ...content }],
   // The key of an entry is its position.
   misplacedIn: () => undefined,
@@ -63,13 +52,10 @@ export const inbox = defineStrategy({
   table: {
     post: 'inserted as one small document a reader, in clustered order',
     page: 'one scan in stored order',
-    stored: 'everything, or the newest entries, a document an entry',
+    stored: 'everything, or some days, a document an entry',
   },
-  collections: ['inbox', 'inbox_floors', 'celebrities'],
+  collections: ['inbox', 'celebrities'],
   settings: {
-    inboxEntriesMax: entriesMaxSetting('INBOX_ENTRIES_MAX', ['INBOX']),
-    inboxDaysMax: daysMaxSetting('INBOX_DAYS_MAX', ['INBOX']),
-    ...awaySetting,
     /** See {@link Celebrities}. */
     inboxFollowersMax: {
       variable: 'INBOX_FOLLOWERS_MAX',
@@ -82,12 +68,12 @@ export const inbox = defineStrategy({
   },
   backfilled: true,
   storedForm,
-  create: ({ floorParts, ...parts }) => new Inbox({ ...parts, ...floorParts }),
+  create: (parts) => new Inbox(parts),
 })
 
 /** The parts that {@link Inbox} works with. */
-export interface InboxParts extends Omit<FloorParts, 'floors' | 'store'> {
-  readonly collections: Pick<Collections, 'inbox' | 'inbox_floors'>
+export interface InboxParts {
+  readonly collections: Pick<Collections, 'inbox'>
   readonly celebrities: Celebrities
   readonly follows: Follows
   readonly fanoutOnRead: FanoutOnRead
@@ -100,15 +86,11 @@ export interface InboxParts extends Omit<FloorParts, 'floors' | 'store'> {
  * Posts of {@link Celebrities} are not stored. Each page reads them.
  */
 export class Inbox implements MaterialisedStrategy {
-  readonly floors: Floors
   private readonly inbox: Collections['inbox']
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
   constructor(private readonly parts: InboxParts) {
-    const { collections } = parts
-    this.inbox = collections.inbox
-    const store = new TrimmedInboxes(collections.inbox)
-    this.floors = new Floors({ floors: collections.inbox_floors, store, ...parts })
+    this.inbox = parts.collections.inbox
     this.small = combineSmallWrites((docs) => this.insertEntries(docs))
   }
 
@@ -117,13 +99,13 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /**
-   * One command, which reads one document per entry, and the floor if old entries are removed. If the database has
-   * celebrities, one more for each 1,000 followees, and one for each 200 celebrities that the reader follows.
+   * One command, which reads one document per entry. If the database has celebrities, one more for each 1,000 followees,
+   * and one for each 200 celebrities that the reader follows.
    */
   async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
     const { range, registration } = query
-    const { entries, floor } = await this.loadEntries(query)
-    const stored = cutAtFloor(entries, range, floor)
+    if (!registration) return { entries: [], complete: false }
+    const stored = cutAtFloor(await this.loadEntries(query), range, registration)
     const celebrities = await this.parts.celebrities.load(registration)
     // Without entries, FANOUT_ON_READ reads the whole page.
     if (celebrities.size === 0 || (!stored.complete && range.oldestFirst)) return stored
@@ -131,7 +113,7 @@ export class Inbox implements MaterialisedStrategy {
     if (authors.length === 0) return stored
     const posts = await this.parts.fanoutOnRead.loadPosts(authors, range)
     // Below the floor, these posts alone would make gaps.
-    const above = stored.complete ? posts : cutAtFloor(posts, range, floor).entries
+    const above = cutAtFloor(posts, range, registration).entries
     const all = sortEntries([...stored.entries, ...above], range)
     return { entries: all, complete: stored.complete, readsPosts: true }
   }
@@ -147,25 +129,15 @@ export class Inbox implements MaterialisedStrategy {
     return authors.filter((author) => celebrities.has(author) && !excludedAuthors.has(author))
   }
 
-  /** Loads the entries of a range, and the reader's floor. They may include entries below it. One command. */
-  private async loadEntries({ reader, range, registration }: StrategyQuery): Promise<StoredRange> {
-    const filter = { _id: keysOf(reader, range) }
+  /** Loads the entries of a range. They may include entries below the floor. One command. */
+  private async loadEntries({ reader, range }: StrategyQuery): Promise<Entry[]> {
     const projection = { _id: 0, post: '$_id.post', author: 1, text: 1 }
-    const sort = { _id: range.oldestFirst ? (1 as const) : (-1 as const) }
-    if (!registration || !retentionOf(registration)) {
-      const found = this.inbox.find(filter, { ...singleBatch, projection }).sort(sort)
-      const rows = await found.limit(range.limit).toArray()
-      return { entries: (rows as never[]).map(fromEntryDoc), floor: undefined }
-    }
-    const pipeline = [
-      { $match: filter },
-      { $sort: sort },
-      { $limit: range.limit },
-      { $project: projection },
-    ]
-    const { rows, states } = await this.floors.readStored<EntryDoc>(reader, this.inbox, pipeline)
-    await this.floors.noteVisit(reader, states[0], registration)
-    return { entries: rows.map(fromEntryDoc), floor: floorAmong(states) }
+    const rows = await this.inbox
+      .find({ _id: keysOf(reader, range) }, { ...singleBatch, projection })
+      .sort({ _id: range.oldestFirst ? 1 : -1 })
+      .limit(range.limit)
+      .toArray()
+    return (rows as never[]).map(fromEntryDoc)
   }
 
   /** One command. Small audiences share it. */
@@ -223,7 +195,7 @@ export class Inbox implements MaterialisedStrategy {
     }
   }
 
-  /** Two commands for each 1,000 entries, which read only these entries, and one for the floor. */
+  /** Two commands for each 1,000 entries, which read only these entries. */
   async deleteReader(reader: UserId): Promise<void> {
     const all = keysOf(reader, {})
     for (;;) {
@@ -236,71 +208,11 @@ export class Inbox implements MaterialisedStrategy {
       if (!first || !last) break
       await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } })
     }
-    await this.floors.deleteReader(reader)
   }
 
   private async insertEntries(docs: InboxDoc[]): Promise<void> {
     if (docs.length === 0) return
     await this.inbox.insertMany(docs, { ordered: false }).catch(duplicatePositions)
-  }
-}
-
-/** Number of entries that one transaction of a trim removes. */
-const removalMax = 2_500
-
-/** Finds and removes the old entries of inboxes. */
-class TrimmedInboxes implements TrimmedStore {
-  constructor(private readonly inbox: Collections['inbox']) {}
-
-  /** Reads as many keys of a reader as are kept. */
-  async findFloors(
-    readers: readonly UserId[],
-    { entriesMax, firstKept }: TrimBounds,
-  ): Promise<ReadonlyMap<UserId, PostId>> {
-    const newest = (_id: InboxDoc['_id'] | object, skip = 0) => [
-      { $match: { _id } },
-      { $sort: { _id: -1 } },
-      ...(skip > 0 ? [{ $skip: skip }] : []),
-      { $limit: 1 },
-      { $project: { _id: 1 } },
-    ]
-    const [first = [], ...others] = readers.flatMap((reader) => [
-      ...(entriesMax === Infinity ? [] : [newest(keysOf(reader, {}), entriesMax)]),
-      ...(firstKept ? [newest(keysOf(reader, { olderThan: firstKept }))] : []),
-    ])
-    const coll = this.inbox.collectionName
-    const unions = others.map((pipeline) => ({ $unionWith: { coll, pipeline } }))
-    const rows = await this.inbox
-      .aggregate<Pick<InboxDoc, '_id'>>([...first, ...unions], singleBatch)
-      .toArray()
-    return highestFloors(
-      rows.map(({ _id }) => [_id.reader as UserId, neighbour(fromObjectId<PostId>(_id.post), 1)]),
-    )
-  }
-
-  /** Two commands for each reader. */
-  async removeBelow(
-    floors: ReadonlyMap<UserId, PostId>,
-    _: StrategyDoc,
-    { session }: Tx,
-  ): Promise<boolean> {
-    let left = removalMax
-    for (const [reader, floor] of floors) {
-      const batch = await this.inbox
-        .find(
-          { _id: keysOf(reader, { olderThan: floor }) },
-          { ...singleBatch, session, projection: { _id: 1 } },
-        )
-        .sort({ _id: 1 })
-        .limit(left)
-        .toArray()
-      const [first, last] = [batch[0], batch.at(-1)]
-      if (!first || !last) continue
-      await this.inbox.deleteMany({ _id: { $gte: first._id, $lte: last._id } }, { session })
-      left -= batch.length
-      if (left <= 0) return true
-    }
-    return false
   }
 }
 

@@ -1,10 +1,10 @@
 import { cache } from './cache.ts'
-import type { StrategyDescriptor, StrategyParts, StrategyTexts } from './descriptor.ts'
+import type { StrategyDescriptor, StrategyParts } from './descriptor.ts'
 import { fanoutOnRead } from './fanout-on-read.ts'
 import { inbox } from './inbox.ts'
 import type { Setting } from './setting.ts'
 import { sizedBuckets } from './sized-buckets.ts'
-import type { MaterialisedStrategy } from './strategy.ts'
+import type { MaterialisedStrategy, StrategyTexts } from './strategy.ts'
 import { timeBuckets } from './time-buckets.ts'
 
 /** Every strategy that stores timelines. A new strategy is a file with its descriptor, and a line here. */

@@ -26,8 +26,6 @@ export interface StoredOption {
   toVariable(stored: number): number
   /** How an operator changes the stored value, as the end of a sentence that begins with "To change it, ". */
   howToChange(strategy: string): string
-  /** The stored value for a registration of an older version, which lacks the option. Undefined: the configured value. */
-  readonly whenLacking: number | undefined
 }
 
 /** The settings of a strategy, by their names in the configuration. */

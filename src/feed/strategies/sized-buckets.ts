@@ -9,18 +9,18 @@ import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import { toEntryDoc } from '../entries.ts'
 import { BucketReader } from './bucket-reader.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import type { FloorParts } from './floor-parts.ts'
-import { Floors } from './floors.ts'
-import { awaySetting, daysMaxSetting, entriesMaxSetting } from './retention.ts'
 import { entriesOfDocument } from './setting.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
-import { TrimmedBuckets } from './trimmed-buckets.ts'
 
 const storedForm: StoredForm<'sized_buckets'> = {
   collection: 'sized_buckets',
   documentsTogether: 1,
   ofReader: (reader) => ({ reader }),
   comparable: 'always',
+  below: (reader, floor) => [
+    { $match: { reader, newest: { $lt: toObjectId(floor) } } },
+    { $sort: { newest: -1 } },
+  ],
   entriesIn: ({ entries }) => entries,
   misplacedIn(bucket) {
     const [newest, oldest] = [idOf(bucket.newest), idOf(bucket.oldest)]
@@ -39,13 +39,10 @@ export const sizedBuckets = defineStrategy({
   table: {
     post: "pushed into each reader's open document of 50",
     page: 'the newest documents, merged where they overlap',
-    stored: 'everything, or the newest documents, a document for 50',
+    stored: 'everything, or some days, a document for 50',
   },
-  collections: ['sized_buckets', 'sized_bucket_floors'],
+  collections: ['sized_buckets'],
   settings: {
-    ...awaySetting,
-    sizedBucketEntriesMax: entriesMaxSetting('SIZED_BUCKET_ENTRIES_MAX', ['SIZED_BUCKETS']),
-    sizedBucketDaysMax: daysMaxSetting('SIZED_BUCKET_DAYS_MAX', ['SIZED_BUCKETS']),
     sizedBucketSize: {
       variable: 'SIZED_BUCKET_SIZE',
       schema: entriesOfDocument.default(50),
@@ -56,12 +53,8 @@ export const sizedBuckets = defineStrategy({
   },
   backfilled: true,
   storedForm,
-  create: ({ collections, floorParts }, { sizedBucketSize }) =>
-    new SizedBuckets(
-      collections.sized_buckets,
-      { floors: collections.sized_bucket_floors, ...floorParts },
-      sizedBucketSize,
-    ),
+  create: ({ collections, mint }, { sizedBucketSize }) =>
+    new SizedBuckets(collections.sized_buckets, mint, sizedBucketSize),
 })
 
 /**
@@ -70,19 +63,15 @@ export const sizedBuckets = defineStrategy({
  * Late and back-filled entries make buckets overlap. A page merges overlapping buckets and shows a repeated entry once.
  */
 export class SizedBuckets implements MaterialisedStrategy {
-  readonly floors: Floors
-  private readonly mint: IdMint
   private readonly reader: BucketReader
 
   /** @param size the number of entries in a full bucket. */
   constructor(
     private readonly buckets: Collections['sized_buckets'],
-    parts: Omit<FloorParts, 'store'>,
+    private readonly mint: IdMint,
     private readonly size: number,
   ) {
-    this.mint = parts.mint
-    this.floors = new Floors({ ...parts, store: new TrimmedBuckets(buckets, size) })
-    this.reader = new BucketReader(buckets, this.floors, size)
+    this.reader = new BucketReader(buckets, size)
   }
 
   depthMax(): number {
@@ -172,10 +161,9 @@ export class SizedBuckets implements MaterialisedStrategy {
     await this.buckets.deleteMany(empty, { ...tx })
   }
 
-  /** Two commands. */
+  /** One command. */
   async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ reader })
-    await this.floors.deleteReader(reader)
   }
 
   /** Closes the open buckets that are full. One command. */

@@ -2,8 +2,7 @@ import type { StrategyDoc } from '../../db/collections.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import type { FloorFill } from './floor-fill.ts'
-import type { Floors } from './floors.ts'
+import { floorOf } from './floor.ts'
 
 /** A post in a timeline, with the stored contents of the post: linking, or embedding. */
 export interface Entry {
@@ -102,30 +101,20 @@ export interface MaterialisedStrategy extends FeedStrategy {
   ): Promise<void>
   /** Deletes a reader's stored timeline. */
   deleteReader(reader: UserId): Promise<void>
-  /** How far back the stored timelines reach. Undefined: the strategy has no retention. */
-  readonly floors?: Floors
-}
-
-/** A back-fill of some readers' timelines. */
-export interface Fill extends FloorFill {
-  /** Adds the next segment of a reader's timeline. */
-  merge(reader: UserId, segment: Segment): Promise<void>
-  /** Adds the timelines of some of the readers, in the order of their handles. */
-  mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
 }
 
 /** A strategy's stored timelines under one registration. What adds posts also raises the readers' versions. */
 export interface StoredTimelines {
   readonly depthMax: number
-  /** Adds a post to timelines, and trims some of them. Leaves out readers who keep no posts of its age. */
+  /** Adds a post to timelines. Not a post below the floor. */
   deliver(entry: Entry, readers: readonly UserId[]): Promise<void>
   /**
-   * Adds a segment of earlier posts to a reader's timeline, and trims it.
-   * @returns false if no older posts are stored for the reader.
+   * Adds a segment of earlier posts to a reader's timeline, down to the floor.
+   * @returns false if no older posts are stored.
    */
   merge(reader: UserId, segment: Segment): Promise<boolean>
-  /** Begins to fill timelines from the newest post on, down to new floors. At most 50 readers. */
-  beginFill(readers: readonly UserId[]): Promise<Fill>
+  /** Adds the timelines of some readers, down to the floor, in the order of their handles. */
+  mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
   remove(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
   deleteReader(reader: UserId): Promise<void>
 }
@@ -141,41 +130,30 @@ export const bindRegistration = (
   strategy: MaterialisedStrategy,
   registration: StrategyDoc,
   raiseTimelines: RaiseTimelines,
-): StoredTimelines => ({
-  depthMax: strategy.depthMax(registration),
-  async deliver(entry, readers) {
-    const { floors } = strategy
-    const kept = (await floors?.selectReaders(readers, entry.id, registration)) ?? readers
-    if (kept.length > 0) await strategy.deliver(entry, kept, registration)
-    await raiseTimelines(readers)
-    await floors?.trimSome(kept, entry.id, registration)
-  },
-  async merge(reader, segment) {
-    const floor = await strategy.floors?.floorOf(reader, registration)
-    const entries = floor ? segment.entries.filter(({ id }) => id >= floor) : segment.entries
-    if (entries.length > 0 || !floor) {
-      await strategy.merge(reader, { ...segment, entries }, registration)
-      await strategy.floors?.trim([reader], registration)
-    }
-    // Also if the floor is above all of them: an answer that was kept before the floor rose may lack them.
-    await raiseTimelines([reader])
-    return entries.length === segment.entries.length
-  },
-  beginFill: async (readers) => ({
-    ...((await strategy.floors?.beginFill(readers, registration)) ?? unbounded),
+): StoredTimelines => {
+  const floor = floorOf(registration)
+  const isKept = ({ id }: Entry) => floor === undefined || id >= floor
+  return {
+    depthMax: strategy.depthMax(registration),
+    async deliver(entry, readers) {
+      if (isKept(entry)) await strategy.deliver(entry, readers, registration)
+      await raiseTimelines(readers)
+    },
     async merge(reader, segment) {
-      await strategy.merge(reader, segment, registration)
+      const entries = segment.entries.filter(isKept)
+      await strategy.merge(reader, { ...segment, entries }, registration)
       await raiseTimelines([reader])
+      return entries.length === segment.entries.length
     },
     async mergeAll(timelines) {
       if (strategy.mergeAll) await strategy.mergeAll(timelines)
       else for (const one of timelines) await mergeWhole(strategy, one, registration)
       await raiseTimelines(timelines.map(({ reader }) => reader))
     },
-  }),
-  remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
-  deleteReader: (reader) => strategy.deleteReader(reader),
-})
+    remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
+    deleteReader: (reader) => strategy.deleteReader(reader),
+  }
+}
 
 /** Number of posts that are added to a timeline at a time. */
 export const segmentSize = 500
@@ -191,5 +169,13 @@ async function mergeWhole(
     await strategy.merge(reader, { entries: some, newest, oldest }, registration)
   }
 }
-/** A back-fill of everything, under a registration without floors. */
-const unbounded: FloorFill = { entriesMax: Infinity, firstKept: undefined, finish: async () => {} }
+
+/** The texts about a strategy. */
+export interface StrategyTexts<Name extends string = string> {
+  /** The name in the API, in the configuration and in the registration. Persisted. */
+  readonly name: Name
+  /** The description of the GraphQL enum value. */
+  readonly description: string
+  /** The row of the strategy in docs/explanation/strategies.md. */
+  readonly table: { readonly post: string; readonly page: string; readonly stored: string }
+}

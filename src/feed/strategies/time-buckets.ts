@@ -5,31 +5,41 @@ import type { Document, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { groupBy } from '../../lib/batch.ts'
-import type { PostId, TimeId, UserId } from '../../lib/ids.ts'
+import { type PostId, type TimeId, timeOf, type UserId } from '../../lib/ids.ts'
 import { decimal } from '../../lib/variables.ts'
 import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import type { FloorParts } from './floor-parts.ts'
-import { Floors } from './floors.ts'
-import {
-  awaySetting,
-  cutAtFloor,
-  daysMaxSetting,
-  entriesMaxSetting,
-  floorAmong,
-  retentionOf,
-} from './retention.ts'
+import { cutAtFloor } from './floor.ts'
 import { dropAndStart, optionOf } from './setting.ts'
 import type { Candidates, Entry, MaterialisedStrategy, Segment, StrategyQuery } from './strategy.ts'
-import { type Key, keysOf, periodAt, TrimmedPeriods } from './trimmed-periods.ts'
 
 const dayMs = 86_400_000
+
+/** The key of a bucket. */
+type Key = TimedBucketDoc['_id']
+
+/** The number of the period in which an id was created. */
+const periodAt = (id: TimeId, periodMs: number): number =>
+  Math.floor(timeOf(id).getTime() / periodMs)
+
+/** The keys of all buckets of a reader. */
+const keysOf = (reader: string) => ({
+  $gte: { reader, period: 0 },
+  $lte: { reader, period: Infinity },
+})
 
 const storedForm: StoredForm<'timed_buckets'> = {
   collection: 'timed_buckets',
   documentsTogether: 1,
   ofReader: (reader) => ({ _id: keysOf(reader) }),
   comparable: 'always',
+  below(reader, floor, registration) {
+    const period = periodAt(floor, optionOf(registration, 'periodMs'))
+    return [
+      { $match: { _id: { ...keysOf(reader), $lt: { reader, period } } } },
+      { $sort: { _id: 1 } },
+    ]
+  },
   entriesIn: ({ entries }) => entries,
   misplacedIn({ _id: { period }, entries }, { options }) {
     const posts = entries.map(({ post }) => fromObjectId<PostId>(post))
@@ -45,13 +55,10 @@ export const timeBuckets = defineStrategy({
   table: {
     post: 'pushed into a document a reader and period',
     page: 'the newest periods, until the page is full',
-    stored: 'everything, or the newest periods, a document a period',
+    stored: 'everything, or some days, a document a period',
   },
-  collections: ['timed_buckets', 'timed_bucket_floors'],
+  collections: ['timed_buckets'],
   settings: {
-    ...awaySetting,
-    timeBucketEntriesMax: entriesMaxSetting('TIME_BUCKET_ENTRIES_MAX', ['TIME_BUCKETS']),
-    timeBucketDaysMax: daysMaxSetting('TIME_BUCKET_DAYS_MAX', ['TIME_BUCKETS']),
     timeBucketDays: {
       variable: 'TIME_BUCKET_DAYS',
       schema: decimal(0.01, 366).default(7),
@@ -62,18 +69,13 @@ export const timeBuckets = defineStrategy({
         toStored: (days) => Math.round(days * dayMs),
         toVariable: (ms) => ms / dayMs,
         howToChange: dropAndStart,
-        whenLacking: undefined,
       },
       whenChecked: undefined,
     },
   },
   backfilled: true,
   storedForm,
-  create: ({ collections, floorParts }) =>
-    new TimeBuckets(collections.timed_buckets, {
-      floors: collections.timed_bucket_floors,
-      ...floorParts,
-    }),
+  create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
 })
 
 /** Number of entries of a full bucket. With 3,000 bytes of text per entry, it stays far below MongoDB's 16 MB. */
@@ -88,20 +90,13 @@ type BucketEntry = EntryDoc & { readonly over?: true }
  * The length of a period belongs to the registration.
  */
 export class TimeBuckets implements MaterialisedStrategy {
-  readonly floors: Floors
-
-  constructor(
-    private readonly buckets: Collections['timed_buckets'],
-    parts: Omit<FloorParts, 'store'>,
-  ) {
-    this.floors = new Floors({ ...parts, store: new TrimmedPeriods(buckets) })
-  }
+  constructor(private readonly buckets: Collections['timed_buckets']) {}
 
   depthMax(): number {
     return Number.POSITIVE_INFINITY
   }
 
-  /** One command, which stops at the bucket that fills the page. It reads the floor if old buckets are removed. */
+  /** One command, which stops at the bucket that fills the page. */
   async proposeCandidates({ reader, range, registration }: StrategyQuery): Promise<Candidates> {
     if (!registration) return { entries: [], complete: false }
     const { olderThan, newerThan, oldestFirst, limit } = range
@@ -131,20 +126,13 @@ export class TimeBuckets implements MaterialisedStrategy {
           $or: [Object.keys(bounds).length > 0 ? { post: bounds } : {}, { over: true }],
         },
       },
+      { $limit: limit },
     ]
-    const { rows, states } = retentionOf(registration)
-      ? await this.floors.readStored<BucketEntry>(reader, this.buckets, pipeline, limit)
-      : await this.loadRows([...pipeline, { $limit: limit }])
-    await this.floors.noteVisit(reader, states[0], registration)
+    const rows = await this.buckets.aggregate<BucketEntry>(pipeline, singleBatch).toArray()
     const end = rows.findIndex(({ over }) => over)
     const entries = (end < 0 ? rows : rows.slice(0, end)).map(fromEntryDoc)
-    const above = cutAtFloor(entries, range, floorAmong(states))
+    const above = cutAtFloor(entries, range, registration)
     return { ...above, complete: above.complete && end < 0 }
-  }
-
-  private async loadRows(pipeline: Document[]) {
-    const rows = await this.buckets.aggregate<BucketEntry>(pipeline, singleBatch).toArray()
-    return { rows, states: [] }
   }
 
   /** One command if each reader has the bucket, otherwise up to four. */
@@ -205,10 +193,9 @@ export class TimeBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** Two commands. */
+  /** One command. */
   async deleteReader(reader: UserId): Promise<void> {
     await this.buckets.deleteMany({ _id: keysOf(reader) })
-    await this.floors.deleteReader(reader)
   }
 
   private periodOf(id: TimeId, registration: StrategyDoc): number {

@@ -7,7 +7,13 @@ import type { Range } from '../../lib/page.ts'
 import { pageFrom, rangeOf, readRange } from '../../list/pipeline.ts'
 import type { Log } from '../../log.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
-import { isBackfilled, isSameRegistration, type Registry } from '../registry/registry.ts'
+import {
+  isBackfilled,
+  isSameRegistration,
+  type Registration,
+  type Registry,
+} from '../registry/registry.ts'
+import { hasRisen } from '../strategies/floor.ts'
 import { type FeedStrategyName, isMaterialised } from '../strategies/list.ts'
 import type { TimelinePage, TimelineQuery, TimelineRequest, TimelineSlice } from './page.ts'
 import type { Pending } from './pending.ts'
@@ -25,6 +31,10 @@ export interface FeedServiceParts extends TimelineParts {
 
 /** How long no further warning is logged, in milliseconds. */
 const quietMs = 10_000
+
+/** Whether what was read under a registration is a part of the timeline, if the registration was `now` afterwards. */
+const isCurrent = (then: Registration, now: Registration | undefined): boolean =>
+  isSameRegistration(then, now) && now !== undefined && !hasRisen(then, now)
 
 const isNotFound = (error: unknown) => error instanceof DomainError && error.code === 'NOT_FOUND'
 
@@ -122,8 +132,8 @@ export class FeedService {
    * Reads a slice of a timeline, and the stamp of what decides it. A slice that shows posts at their commit has none:
    * no version can tell. These are the slices of FANOUT_ON_READ, and of INBOX with celebrities that the reader follows.
    *
-   * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, it
-   * reads again under these. After three tries, for a reader without back-fill, and if a stored timeline cannot be read,
+   * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or a
+   * higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored timeline cannot be read,
    * FANOUT_ON_READ serves, which depends on no registration.
    * Cost: the strategy's commands and one for facts, and the same again for each refill. With `stamping`, one for the
    * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
@@ -157,7 +167,7 @@ export class FeedService {
         if (!list.isStored || list.readsPosts) stamp?.spoil()
         const { servedBy, isStored, facts } = list
         const items = found.get(query.reader) ?? []
-        if (!isCovered || seen.every((now) => isSameRegistration(registration, now.get(name))))
+        if (!isCovered || seen.every((now) => isCurrent(registration, now.get(name))))
           return { items, servedBy, isStored, facts, stamp: stamp?.finish() }
         registered = await registry.lastSeen()
       } catch (error) {

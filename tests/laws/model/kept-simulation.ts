@@ -10,7 +10,7 @@ import { sameLimits } from '../../support/engagement.ts'
 import { drain, type ServicesHarness, servicesOver } from '../../support/services.ts'
 import { importEdge, type KeptDamage, keptDamages, reconcileAll } from './kept-repairs.ts'
 import { Actors, anyOp, groupNames, Model, type Op, pageOf } from './model.ts'
-import { begin, drop, emptied, noteReleased, type Setting } from './setting.ts'
+import { begin, drop, emptied, noteReleased, type Setting, sweepNow } from './setting.ts'
 
 const strategies = ['CACHE', 'INBOX'] as const
 
@@ -274,6 +274,9 @@ export class KeptSimulation {
     await drain(this.writers[1])
     const released = await noteReleased(this.writers[0], this.model)
     for (const user of released.keys()) this.names.delete(user)
+    if (!this.setting.feed.timelineDaysMax) return
+    this.setting.harness.clock.advance(500)
+    await sweepNow(this.writers[1])
   }
 
   /**

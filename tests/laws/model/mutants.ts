@@ -4,7 +4,6 @@ import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../../src/f
 import type { EntryReader } from '../../../src/feed/entry-reader.ts'
 import type { CelebritySet } from '../../../src/feed/strategies/celebrities.ts'
 import type { FanoutOnRead } from '../../../src/feed/strategies/fanout-on-read.ts'
-import type { Floors } from '../../../src/feed/strategies/floors.ts'
 import type { MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import { optionOf } from '../../../src/feed/strategies/setting.ts'
 import type { Entry, StrategyQuery } from '../../../src/feed/strategies/strategy.ts'
@@ -170,19 +169,27 @@ export const removalMutants: Mutants = {
   },
 }
 
-/** Mutants of stored timelines that keep few entries, with known faults of their floors. */
+/** Mutants of stored timelines whose old entries are removed, with known faults of floors. */
 export const floorMutants: Mutants = {
   'a page ignores the floor': ({ strategies: { INBOX } }) => {
-    const floors = INBOX.floors as Floors
-    const { readStored } = floors
-    Object.assign(floors, {
-      readStored: async (...asked: Parameters<Floors['readStored']>) => ({
-        ...(await readStored.apply(floors, asked)),
-        states: [],
-      }),
-    })
+    const right = INBOX.proposeCandidates.bind(INBOX)
+    INBOX.proposeCandidates = async ({ registration, ...query }) =>
+      right({ ...query, registration: registration && withoutFloor(registration) })
+  },
+  'a page does not see that the floor has risen since it began': ({ pageFacts }) => {
+    const right = pageFacts.load.bind(pageFacts)
+    pageFacts.load = async (...asked) => {
+      const facts = await right(...asked)
+      const registered = [...facts.registered].map(
+        ([name, one]) => [name, withoutFloor(one)] as const,
+      )
+      return { ...facts, registered: new Map(registered) }
+    }
   },
 }
+
+const withoutFloor = <R extends StrategyDoc>({ floor: _, ...registration }: R) =>
+  registration as unknown as R
 
 /** The private dependencies of a strategy. */
 interface Parts {

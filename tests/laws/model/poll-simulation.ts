@@ -19,7 +19,7 @@ import { Deliveries } from './deliveries.ts'
 import { heldAtRead } from './held-poll.ts'
 import { Actors, Model, outcomeOf } from './model.ts'
 import type { LatePostStep, PollPlan, PollPlanStep, PollStep, SlowPollStep } from './poll-plans.ts'
-import { begin, emptied, noteReleased, type Setting } from './setting.ts'
+import { begin, emptied, noteReleased, type Setting, sweepNow } from './setting.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 
@@ -119,7 +119,10 @@ export class PollSimulation {
         return ended()
       }
       case 'advance':
-        return this.clock.advance(step.ms)
+        this.clock.advance(step.ms)
+        // The sweep would wait for the open transaction.
+        if (!this.isPostOpen && this.setting.feed.timelineDaysMax) await sweepNow(services)
+        return
       case 'expire':
         await services.collections.timeline_cache.deleteOne({ _id: this.actors.user(step.user) })
         return

@@ -42,24 +42,18 @@ export const withCelebrities =
   (feed: typeof small): typeof small =>
   (maintained) => ({ ...feed(maintained), inboxFollowersMax: 1 })
 
-/** As {@link small}. Stored timelines keep two entries, and are trimmed with nearly each delivery. */
-export const fewEntries = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({
+/** As {@link small}. Stored timelines keep the entries of two seconds. */
+export const fewSeconds = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({
   ...small(maintained),
-  inboxEntriesMax: 2,
-  timeBucketEntriesMax: 2,
-  sizedBucketEntriesMax: 2,
-  timelineAwayDays: 3 / 86_400,
+  timelineDaysMax: 2 / 86_400,
 })
 
-/** As {@link small}. Stored timelines keep the entries of some seconds. */
-export const fewDays = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({
-  ...small(maintained),
-  inboxDaysMax: 2 / 86_400,
-  timelineAwayDays: 2 / 86_400,
-  inboxEntriesMax: 8,
-  timeBucketDaysMax: 2 / 86_400,
-  sizedBucketDaysMax: 2 / 86_400,
-})
+/** Removes old entries as the daily job does. */
+export async function sweepNow({ sweep }: Services): Promise<void> {
+  const { signal } = new AbortController()
+  const save = async () => {}
+  await sweep.removeOld({ job: {} as never, checkpoint: undefined, save, signal, inline: false })
+}
 
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
@@ -68,6 +62,7 @@ export async function emptied({ collections }: Services, { registered }: Setting
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
+    strategies.updateMany(resting as object, { $unset: { floor: '' } }),
     meta.deleteMany({ _id: { $nin: [versionsMark, floorsMark] } }),
   ])
 }

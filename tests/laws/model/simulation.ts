@@ -69,11 +69,12 @@ export class Simulation {
   private process(db: Db, by: number): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
-    const { inboxFollowersMax = 0 } = feed
+    const { inboxFollowersMax = 0, timelineDaysMax = 0 } = feed
     const own = {
       ...{ ...feed, entries: this.plan.entries[by] ?? 'author' },
-      // Processes may differ in it.
+      // Processes may differ in both. The shortest retention of all decides.
       inboxFollowersMax: inboxFollowersMax && inboxFollowersMax + by,
+      timelineDaysMax: (by + 1) * timelineDaysMax,
     }
     const services = servicesOver({ client, db }, harness.clock, engagement, harness.following, own)
     mutate?.(services)
@@ -150,7 +151,7 @@ export class Simulation {
     }
   }
 
-  /** Queues the job that drops the timelines of readers who are away. Nothing without a retention. */
+  /** Queues the job that removes old entries. Nothing without a retention. */
   private async sweep(): Promise<void> {
     const { collections, sweep } = this.processes[0]
     await collections.meta.deleteOne({ _id: 'timelines.sweep' })

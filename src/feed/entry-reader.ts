@@ -33,15 +33,15 @@ export class EntryReader {
    * if entries contain text, otherwise none.
    */
   async toEntries(refs: readonly PostRef[]): Promise<ReadonlyMap<PostId, Entry>> {
-    const found: Entry[] = []
-    for (const some of chunks(refs, textsMax)) {
-      found.push(
+    const entries: Entry[] = []
+    for (const batch of chunks(refs, textsMax)) {
+      entries.push(
         ...(this.contents === 'text'
-          ? await this.loadEntries(some)
-          : some.map((ref) => toEntry(ref, this.contents))),
+          ? await this.loadEntries(batch)
+          : batch.map((ref) => toEntry(ref, this.contents))),
       )
     }
-    return new Map(found.map((entry) => [entry.id, entry]))
+    return new Map(entries.map((entry) => [entry.id, entry]))
   }
 
   /**
@@ -50,11 +50,11 @@ export class EntryReader {
   async findDeleted(entries: readonly Entry[]): Promise<PostId[]> {
     if (entries.length === 0) return []
     const refs = entries.flatMap(({ id, author }) => (author === undefined ? [] : [{ id, author }]))
-    const there =
+    const existing =
       refs.length === entries.length
         ? await this.posts.existing(refs)
         : await this.posts.authorsOf(entries.map(({ id }) => id))
-    return entries.flatMap(({ id }) => (there.has(id) ? [] : [id]))
+    return entries.flatMap(({ id }) => (existing.has(id) ? [] : [id]))
   }
 
   /**

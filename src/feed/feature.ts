@@ -10,6 +10,7 @@ import { timelineReactions } from './delivery/job-kinds.ts'
 import { timelineTasks } from './delivery/tasks.ts'
 import { retractUnfinished } from './delivery/unfinished.ts'
 import { createFeeds, type FeedParts } from './feeds.ts'
+import { descriptors } from './strategies/list.ts'
 
 interface Needs extends Core {
   readonly follows: Follows
@@ -24,12 +25,8 @@ interface Needs extends Core {
 export const timelines = defineFeature({
   name: 'timelines',
   collections: [
-    'timeline_cache',
-    'timed_buckets',
-    'sized_buckets',
-    'inbox',
     'strategies',
-    'celebrities',
+    ...Object.values(descriptors).flatMap(({ collections }) => collections),
   ],
   reactions: timelineReactions,
   create: (core: Needs) => createFeeds({ ...core, core }, core.config.feed),

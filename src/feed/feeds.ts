@@ -128,8 +128,14 @@ export function createFeeds(
   const news = new NewsReader(feed, watermarks)
   const raiseTimelines = shareRaises(collections)
   const begunDeliveries = new BegunDeliveries({
-    ...{ strategies, celebrities, registry, edges, versions, raiseTimelines },
-    ...{ contents: config.entries, inlineMax: config.inlineMax },
+    strategies,
+    celebrities,
+    registry,
+    edges,
+    versions,
+    raiseTimelines,
+    contents: config.entries,
+    inlineMax: config.inlineMax,
   })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
   const walks = new FollowerWalks(follows, core.stats, ranges)
@@ -138,24 +144,47 @@ export function createFeeds(
     celebrities,
     registry,
     facts: new DeliveryFactsReader({
-      ...{ posts, collections, edges, registry, contents: config.entries },
+      posts,
+      collections,
+      edges,
+      registry,
+      contents: config.entries,
     }),
     walks,
     raiseTimelines,
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
-    ...{ celebrities, delivery, entries, follows, posts, versions, fanoutOnRead },
+    celebrities,
+    delivery,
+    entries,
+    follows,
+    posts,
+    versions,
+    fanoutOnRead,
   })
   const readers = new ReaderWalk(collections.user_stats)
   const sweep = new Sweep({
-    ...{ collections, registry, ranges, readers, outbox, transactions, versions, now },
+    collections,
+    registry,
+    ranges,
+    readers,
+    outbox,
+    transactions,
+    versions,
+    now,
     keptMs: config.timelineDaysMax * 86_400_000 || Number.POSITIVE_INFINITY,
   })
   const backfill = new Backfill(
     {
-      ...{ collections, transactions, filler, registry },
-      ...{ ranges, delivery, entries, follows },
+      collections,
+      transactions,
+      filler,
+      registry,
+      ranges,
+      delivery,
+      entries,
+      follows,
       raiseFloors: () => sweep.raiseFloors(),
     },
     readers,

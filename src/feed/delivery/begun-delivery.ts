@@ -159,9 +159,9 @@ function selectSmall(
 
 const areSame = (then: readonly Registration[], now: readonly Registration[]): boolean =>
   then.length === now.length &&
-  then.every((one) =>
+  then.every((before) =>
     isSameRegistration(
-      one,
-      now.find(({ _id }) => _id === one._id),
+      before,
+      now.find(({ _id }) => _id === before._id),
     ),
   )

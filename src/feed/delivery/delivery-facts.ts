@@ -132,19 +132,19 @@ export class DeliveryFactsReader {
     // There may be more followers of the last author, and authors after this one.
     const lastRead = edges.length < plainFollowersMax ? undefined : edges.at(-1)?.user
     return new Map(
-      asked.flatMap((one) => {
-        const followers = (followersOf.get(one.author) ?? []).map(({ follower }) => follower)
-        const isRead = lastRead === undefined || one.author < lastRead
+      asked.flatMap((ref) => {
+        const followers = (followersOf.get(ref.author) ?? []).map(({ follower }) => follower)
+        const isRead = lastRead === undefined || ref.author < lastRead
         if (!isRead && followers.length < windowSize) return []
-        const post = postOf.get(one.post.toHexString())
-        const counted = statsOf.get(one.author)
+        const post = postOf.get(ref.post.toHexString())
+        const counted = statsOf.get(ref.author)
         const row: Row = {
           registered,
-          post: post?.author === one.author ? [post] : [],
+          post: post?.author === ref.author ? [post] : [],
           stats: counted ? [counted] : [],
           followers: followers.slice(0, windowSize),
         }
-        return [[one, row] as const]
+        return [[ref, row] as const]
       }),
     )
   }

@@ -14,12 +14,12 @@ export class ReaderWalk {
 
   /** Loads the next readers after a handle, up to another one. One covered command. */
   async loadAfter(handle: string, count: number, upTo?: string): Promise<UserId[]> {
-    const found = await this.stats
+    const docs = await this.stats
       .find({ _id: inRange({ after: handle, upTo }) }, { ...singleBatch, projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(count)
       .toArray()
-    return found.map(({ _id }) => _id as UserId)
+    return docs.map(({ _id }) => _id as UserId)
   }
 
   /**
@@ -31,13 +31,13 @@ export class ReaderWalk {
     if (total < splitMin) return []
     const size = Math.ceil(total / rangesMax)
     return cutRanges(after, { size, rangesMax }, async (handle, distance) => {
-      const [found] = await this.stats
+      const [next] = await this.stats
         .find({ _id: { $gt: handle } }, { ...singleBatch, projection: { _id: 1 } })
         .sort({ _id: 1 })
         .skip(distance - 1)
         .limit(1)
         .toArray()
-      return found?._id
+      return next?._id
     })
   }
 }

@@ -89,10 +89,10 @@ export class TimelineFiller {
     readers: readonly UserId[],
   ): Promise<Loaded | undefined> {
     const { follows, posts, entries } = this.parts
-    const found = await follows.followeesOfAll(readers, readMax)
+    const edges = await follows.followeesOfAll(readers, readMax)
     const deletions = await this.loadDeletions()
-    if (found.length === readMax) return undefined
-    const followees = groupBy(found, ({ user }) => user)
+    if (edges.length === readMax) return undefined
+    const followees = groupBy(edges, ({ user }) => user)
     const authorsOf = new Map(
       readers.map((reader) => {
         const others = followees.get(reader) ?? []
@@ -212,13 +212,13 @@ const areSame = (then: SeenVersions, now: SeenVersions | undefined): boolean =>
 /** Cuts timelines into chunks of about 10,000 entries. */
 function* chunksByEntries(timelines: readonly WholeTimeline[]): Generator<WholeTimeline[]> {
   let [chunk, count]: [WholeTimeline[], number] = [[], 0]
-  for (const one of timelines) {
-    if (count > 0 && count + one.entries.length > entriesMax) {
+  for (const timeline of timelines) {
+    if (count > 0 && count + timeline.entries.length > entriesMax) {
       yield chunk
       ;[chunk, count] = [[], 0]
     }
-    chunk.push(one)
-    count += one.entries.length
+    chunk.push(timeline)
+    count += timeline.entries.length
   }
   if (count > 0) yield chunk
 }

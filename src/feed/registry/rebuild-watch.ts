@@ -24,10 +24,10 @@ export class RebuildWatch {
   /** Checks all strategies now. Four commands if every strategy covers all readers, and one more with a retention. */
   async checkStrategies(): Promise<void> {
     await this.sweep.enqueueDaily()
-    const found = await this.registrations.restoreJobs()
+    const rebuilds = await this.registrations.restoreJobs()
     const before = new Map(this.logged)
     this.logged.clear()
-    for (const incomplete of found) {
+    for (const incomplete of rebuilds) {
       const { name, job } = incomplete
       this.logged.set(name, job)
       if (before.get(name) === job) continue

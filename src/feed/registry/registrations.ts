@@ -51,14 +51,14 @@ export class Registrations {
     const total = await estimateReaders(this.parts.collections)
     const epoch = this.mintEpoch()
     const job = await this.runExclusive(async (tx) => {
-      const found = await strategies.findOne({ _id: name }, tx)
-      if (found?.dropping) {
+      const current = await strategies.findOne({ _id: name }, tx)
+      if (current?.dropping) {
         throw new ConfigError([
           `${name} is being dropped: wait until that ends, or repeat "feedline timelines drop"`,
         ])
       }
-      if (found) {
-        const lacks = missingOptions(found, options)
+      if (current) {
+        const lacks = missingOptions(current, options)
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, tx)
         return undefined
       }
@@ -182,10 +182,10 @@ export class Registrations {
 
   /** Loads the registered strategies that are not being dropped, as the transaction sees them. One command. */
   async loadMaintainedNames(tx: Tx, which: Filter<StrategyDoc> = {}): Promise<MaterialisedName[]> {
-    const found = await this.parts.collections.strategies
+    const docs = await this.parts.collections.strategies
       .find({ ...which, ...maintained }, { ...tx, projection: { _id: 1 } })
       .toArray()
-    return found.map(({ _id }) => _id as MaterialisedName)
+    return docs.map(({ _id }) => _id as MaterialisedName)
   }
 
   private async invalidateReaders(

@@ -24,15 +24,15 @@ export class BucketReader {
     if (!registration) return { entries: [], complete: false }
     const { oldestFirst, limit } = range
     const edge = oldestFirst ? 'oldest' : 'newest'
-    const found: Entry[] = []
+    const read: Entry[] = []
     let from: ObjectId | undefined
-    for (let some = Math.ceil(limit / this.size) + spareBuckets; ; some *= 2) {
-      const docs = await this.loadBuckets(reader, range, { from, some })
+    for (let count = Math.ceil(limit / this.size) + spareBuckets; ; count *= 2) {
+      const docs = await this.loadBuckets(reader, range, { from, count })
       const entries = docs.flatMap((doc) => doc.entries.map(fromEntryDoc))
-      found.push(...entries.filter(({ id }) => isInRange(id, range)))
+      read.push(...entries.filter(({ id }) => isInRange(id, range)))
       const last = docs.at(-1)
-      const ordered = sortEntries(found, range)
-      if (!last || docs.length < some) return cutAtFloor(ordered, range, registration)
+      const ordered = sortEntries(read, range)
+      if (!last || docs.length < count) return cutAtFloor(ordered, range, registration)
       // Beyond the edge of the last bucket, an unread bucket may hold entries that come first.
       const safe = fromObjectId<PostId>(last[edge])
       const end = ordered.at(-1)
@@ -46,7 +46,7 @@ export class BucketReader {
   private async loadBuckets(
     reader: UserId,
     { olderThan, newerThan, oldestFirst }: Range,
-    { from, some }: { from: ObjectId | undefined; some: number },
+    { from, count }: { from: ObjectId | undefined; count: number },
   ): Promise<SizedBucketDoc[]> {
     const newest = {
       ...(newerThan ? { $gt: toObjectId(newerThan) } : {}),
@@ -64,7 +64,7 @@ export class BucketReader {
     const pipeline = [
       { $match: reaching },
       { $sort: oldestFirst ? { oldest: 1 } : { newest: -1 } },
-      { $limit: some },
+      { $limit: count },
     ]
     const hint = oldestFirst
       ? { reader: 1, oldest: 1, newest: 1 }

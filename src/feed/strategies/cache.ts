@@ -177,12 +177,12 @@ export class Cache implements MaterialisedStrategy {
   ): Promise<void> {
     if (!newest) return
     const depth = this.depthMax(registration)
-    const some = entries.slice(0, depth)
-    const all = oldest && some.length === entries.length
-    const last = some.at(-1)
+    const kept = entries.slice(0, depth)
+    const all = oldest && kept.length === entries.length
+    const last = kept.at(-1)
     const floor = all || !last ? lowestId : toObjectId(last.id)
     const { epoch } = registration
-    await this.caches.updateOne({ _id: reader, epoch }, merged(some.map(toEntryDoc), floor, depth))
+    await this.caches.updateOne({ _id: reader, epoch }, merged(kept.map(toEntryDoc), floor, depth))
   }
 
   /** One command. */
@@ -221,14 +221,14 @@ export class Cache implements MaterialisedStrategy {
     const { epoch } = registration
     const isWhole = (doc: TimelineCacheDoc | null | undefined) =>
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
-    const found = isWhole((await this.readCaches([reader])).get(reader))
-    if (!found) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
+    const cache = isWhole((await this.readCaches([reader])).get(reader))
+    if (!cache) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
     const expiresAt = this.nextExpiry()
     // After an eighth of the lifetime, not with every read.
-    if (expiresAt.getTime() - found.expiresAt.getTime() > this.parts.awayMs / 8) {
+    if (expiresAt.getTime() - cache.expiresAt.getTime() > this.parts.awayMs / 8) {
       await this.caches.updateOne({ _id: reader }, { $set: { expiresAt } }, requestTimeout)
     }
-    return found
+    return cache
   }
 
   /** Concurrent builds are safe: only the build that started last ends. */

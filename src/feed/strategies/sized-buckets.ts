@@ -219,7 +219,7 @@ export class SizedBuckets implements MaterialisedStrategy {
     readers: readonly UserId[],
     { post }: EntryDoc,
   ): Promise<Map<UserId, ObjectId[]>> {
-    const found = await this.buckets
+    const holding = await this.buckets
       .find(
         {
           reader: { $in: [...readers] },
@@ -234,7 +234,7 @@ export class SizedBuckets implements MaterialisedStrategy {
         },
       )
       .toArray()
-    const ids = groupBy(found, ({ reader }) => reader as UserId)
+    const ids = groupBy(holding, ({ reader }) => reader as UserId)
     return new Map(
       [...ids].map(([reader, docs]) => [
         reader,

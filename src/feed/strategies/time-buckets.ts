@@ -145,21 +145,21 @@ export class TimeBuckets implements MaterialisedStrategy {
     const period = this.periodOf(entry.id, registration)
     const keys = readers.map((reader) => ({ reader, period }))
     if ((await this.pushEntry(keys, doc)) === keys.length) return
-    const there = await this.findBuckets(keys, doc)
-    const missing = keys.filter(({ reader }) => !there.has(reader))
+    const held = await this.findBuckets(keys, doc)
+    const missing = keys.filter(({ reader }) => !held.has(reader))
     const met = await this.insertBuckets(missing.map((_id) => ({ _id, entries: [doc] })))
     // Full buckets, and buckets that another delivery opened since: one step adds the entry or marks the bucket.
-    const late = [...keys.filter(({ reader }) => there.get(reader) === false), ...met]
+    const late = [...keys.filter(({ reader }) => held.get(reader) === false), ...met]
     if (late.length > 0) await this.buckets.updateMany(lacking(late, doc), merged([doc]))
   }
 
   /** One bulk command with one update per period, and one more if another write opened a bucket at the same time. */
   async merge(reader: UserId, { entries }: Segment, registration: StrategyDoc): Promise<void> {
     const byPeriod = [...groupBy(entries, ({ id }) => this.periodOf(id, registration))]
-    const updates = byPeriod.map(([period, some]) => ({
+    const updates = byPeriod.map(([period, ofPeriod]) => ({
       updateOne: {
         filter: { _id: { reader, period } },
-        update: merged(some.map(toEntryDoc)),
+        update: merged(ofPeriod.map(toEntryDoc)),
         upsert: true,
       },
     }))
@@ -214,11 +214,11 @@ export class TimeBuckets implements MaterialisedStrategy {
     { post }: EntryDoc,
   ): Promise<Map<string, boolean>> {
     const holds = { $in: [post, '$entries.post'] }
-    const found = await this.buckets
+    const docs = await this.buckets
       .find({ _id: { $in: [...keys] } }, { ...singleBatch, projection: { holds } })
       .toArray()
     return new Map(
-      found.map(({ _id, ...row }) => [_id.reader, (row as { holds?: boolean }).holds === true]),
+      docs.map(({ _id, ...row }) => [_id.reader, (row as { holds?: boolean }).holds === true]),
     )
   }
 
@@ -250,7 +250,7 @@ const sortedUnless = (sort: 1 | -1): Document => {
 /** The update that adds missing entries. It leaves out entries that do not fit, and marks the bucket with `over`. */
 function merged(docs: readonly EntryDoc[]): Document[] {
   const added = docs.map(({ post }) => post)
-  const given = { $literal: docs }
+  const all = { $literal: docs }
   const kept = {
     $filter: {
       input: { $ifNull: ['$entries', []] },
@@ -258,7 +258,7 @@ function merged(docs: readonly EntryDoc[]): Document[] {
     },
   }
   return [
-    { $set: { entries: { $concatArrays: [kept, given] } } },
+    { $set: { entries: { $concatArrays: [kept, all] } } },
     {
       $set: {
         over: {

@@ -158,7 +158,7 @@ export class FeedService {
       const strategy = isCovered ? name : 'FANOUT_ON_READ'
       const list = new TimelineList(this.parts, query, strategy, registration)
       try {
-        const found = await readRange(list, [query.reader], query.range)
+        const slices = await readRange(list, [query.reader], query.range)
         const seen = list.facts.map((facts) => facts.registered)
         // A page without candidates has read no facts.
         if (isCovered && seen.length === 0) seen.push(await registry.read())
@@ -166,7 +166,7 @@ export class FeedService {
         // on read continues the page below them, and the delivery of a post that it lacks is pending.
         if (!list.isStored || list.readsPosts) stamp?.spoil()
         const { servedBy, isStored, facts } = list
-        const items = found.get(query.reader) ?? []
+        const items = slices.get(query.reader) ?? []
         if (!isCovered || seen.every((now) => isCurrent(registration, now.get(name))))
           return { items, servedBy, isStored, facts, stamp: stamp?.finish() }
         registered = await registry.lastSeen()

@@ -66,13 +66,13 @@ export class Pending {
    * groups, sees. One command with at most 2,000 index seeks per part.
    */
   async findWaiting(reader: UserId, group?: string): Promise<Waiting> {
-    const { waiting, delivered, filled, ...found } = await this.loadWaiting(reader, group)
-    const followed = new Set(found.followed)
+    const { waiting, delivered, filled, ...rows } = await this.loadWaiting(reader, group)
+    const followed = new Set(rows.followed)
     const facts = {
       followed,
       members: group === undefined ? undefined : followed,
-      live: new Set(found.live),
-      restrictions: restrictionsIn(found.restrictions),
+      live: new Set(rows.live),
+      restrictions: restrictionsIn(rows.restrictions),
     }
     const isVisible = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
     return {
@@ -123,7 +123,7 @@ export class Pending {
 
   /** Whether the delivery of a post, or the back-fill of an edge, has not ended. One command. */
   async isBeingDelivered({ id, author }: PostRef, { follower, followee }: Pair): Promise<boolean> {
-    const found = await this.collections.outbox.findOne(
+    const job = await this.collections.outbox.findOne(
       {
         $or: [
           { ...jobsAbout(author), kind: deliveries, 'payload.author': author, 'payload.post': id },
@@ -138,7 +138,7 @@ export class Pending {
       },
       { ...requestTimeout, projection: { _id: 1 } },
     )
-    return found !== null
+    return job !== null
   }
 
   /** Loads the authors of waiting deliveries and of the reader's waiting back-fills, with what decides their visibility. */
@@ -195,7 +195,8 @@ export class Pending {
           {
             $match: {
               ...jobsAbout(...authors),
-              ...{ kind: deliveries, 'payload.author': { $in: [...authors] } },
+              kind: deliveries,
+              'payload.author': { $in: [...authors] },
             },
           },
           { $limit: deliveriesMax },

@@ -57,10 +57,10 @@ export class Reasons {
    * Five commands, and one more while a delivery of the post waits.
    * @throws {DomainError} BAD_USER_INPUT for an invalid group name.
    */
-  async explainPost(reader: UserId, post: PostRef, given?: string): Promise<Verdict> {
+  async explainPost(reader: UserId, post: PostRef, requestedGroup?: string): Promise<Verdict> {
     const { posts, follows, restrictions, stats } = this.parts
     const { author } = post
-    const group = given === undefined ? undefined : checkGroup('group', given)
+    const group = requestedGroup === undefined ? undefined : checkGroup('group', requestedGroup)
     const [existing, live, restricted, edge, pending] = await Promise.all([
       posts.existing([post]),
       stats.liveAmong([author]),
@@ -76,7 +76,9 @@ export class Reasons {
       reader,
       { user: author, post: post.id },
       {
-        ...{ posts: existing, live, restrictions: restricted },
+        posts: existing,
+        live,
+        restrictions: restricted,
         followed: new Set(edge ? [author] : []),
         members: group === undefined ? undefined : members,
       },

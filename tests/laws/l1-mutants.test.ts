@@ -5,7 +5,7 @@ import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
-import { accountDeletion, anyPlan, type Plan } from './model/histories.ts'
+import { accountDeletion, anyPlan, type Plan, staleFloor } from './model/histories.ts'
 import { celebrityMutants, floorMutants, mutants, removalMutants } from './model/mutants.ts'
 import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
@@ -47,7 +47,10 @@ test.each(share(3, all))(
       (await Simulation.open(setting, plan)).run(),
     )
     const path = shownAt[name] ?? '0'
-    const examples: [Plan][] = name in removalMutants ? [[accountDeletion]] : []
+    const examples: [Plan][] = [
+      ...(name in removalMutants ? [[accountDeletion] as [Plan]] : []),
+      ...(name in floorMutants ? [[staleFloor] as [Plan]] : []),
+    ]
     const outcome = await fc.check(law, {
       numRuns: 300,
       endOnFailure: true,

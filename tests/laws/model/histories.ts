@@ -225,23 +225,37 @@ const staleCache: fc.Arbitrary<Step[]> = fc
     return steps.filter((_, at) => !left.includes(at))
   })
 
+const ownPages: WalkStep = {
+  kind: 'walk',
+  user: 1,
+  group: undefined,
+  size: 1,
+  backward: false,
+  content: true,
+  strategy: 1,
+  by: 0,
+}
+
 /** Posts are delivered to followers, and their author deletes the account. */
 export const accountDeletion: Plan = {
   edges: [1, 2].map((follower) => [follower, 0] as const),
   ...{ posts: [0, 0], crowd: false, entries: ['id', 'text'] },
+  steps: [{ kind: 'rest', newestFirst: false }, ownPages, op('deleteUser', 0, 1)],
+  ...{ sizes: [2], turn: 0 },
+}
+
+/** A process has read a timeline before another process raises the floor and removes the old entries. */
+export const staleFloor: Plan = {
+  edges: [[1, 0]],
+  ...{ posts: [0, 0], crowd: false, entries: ['id', 'text'] },
   steps: [
     { kind: 'rest', newestFirst: false },
-    {
-      kind: 'walk',
-      user: 1,
-      group: undefined,
-      size: 1,
-      backward: false,
-      content: true,
-      strategy: 1,
-      by: 0,
-    },
-    op('deleteUser', 0, 1),
+    { ...ownPages, by: 1 },
+    { kind: 'advance', ms: 3_000 },
+    op('post', 0, 0),
+    newest,
+    newest,
+    { ...ownPages, by: 1 },
   ],
   ...{ sizes: [2], turn: 0 },
 }

@@ -1,4 +1,3 @@
-import type { CollectionName } from '../../db/collections.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import { EJSON } from '../../db/mongo.ts'
 import {

@@ -6,9 +6,9 @@ import { raiseTimelines } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import {
   isBackfilled,
+  maintainedIn,
   type Registered,
   type Registration,
-  maintainedIn,
 } from '../../feed/registry/registry.ts'
 import {
   descriptors,

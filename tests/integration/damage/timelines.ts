@@ -1,6 +1,6 @@
 import { lowestId, toObjectId } from '../../../src/db/object-id.ts'
 import { storeOf } from '../../support/services.ts'
-import { addJob, newId } from '../../support/verify.ts'
+import { addJob } from '../../support/verify.ts'
 import type { Damage, Scene } from './row.ts'
 
 const idOf = ({ post }: Scene) => toObjectId(post.id)

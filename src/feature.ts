@@ -1,5 +1,5 @@
 import type { Config } from './config.ts'
-import type { CollectionName, Collections } from './db/collections.ts'
+import type { Collections, featureCollections } from './db/collections.ts'
 import type { IdempotencyStore } from './db/idempotency.ts'
 import type { Transactions } from './db/transaction.ts'
 import type { Versions } from './db/versions.ts'
@@ -38,13 +38,11 @@ export interface Core {
 }
 
 /**
- * What a feature declares beside its GraphQL API (`graphql/apis`). Nothing may be left out: a feature that stores
+ * What a feature declares beside its GraphQL API (`graphql/apis`) and its collections (`db/collections.ts`). Nothing may be left out: a feature that stores
  * nothing says so. `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.
  */
 export interface Feature<Needs, Services, Kind extends string> {
   readonly name: string
-  /** The collections that it alone writes. */
-  readonly collections: readonly CollectionName[]
   /** The kind of job with which it reacts to each event. */
   readonly reactions: Reactions<Kind>
   /** Builds its services from the core, and from services of features before it. */
@@ -59,7 +57,12 @@ export interface Feature<Needs, Services, Kind extends string> {
   readonly invariants: Invariants
 }
 
-/** A feature as written, with the types of what it needs and creates. */
-export const defineFeature = <Needs, Services, Kind extends string, Name extends string>(
+/** A feature as written, with the types of what it needs and creates. It does not compile without its collections. */
+export const defineFeature = <
+  Needs,
+  Services,
+  Kind extends string,
+  Name extends keyof typeof featureCollections,
+>(
   feature: Feature<Needs, Services, Kind> & { readonly name: Name },
 ): Feature<Needs, Services, Kind> & { readonly name: Name } => feature

@@ -1,4 +1,3 @@
-import type { CollectionName } from './db/collections.ts'
 import { engagement } from './engagement/feature.ts'
 import type { Reactions } from './events.ts'
 import type { Core, Feature } from './feature.ts'
@@ -76,11 +75,6 @@ export function createTasks(parts: Parts): Tasks {
   })
   return Object.assign({}, deletion, ...all.map(({ tasks }) => tasks(parts)))
 }
-
-/** The collections of each feature. */
-export const ownedCollections: readonly (readonly CollectionName[])[] = all.map(
-  ({ collections }) => collections,
-)
 
 /** All invariants of the stored data, in the order in which a run checks them: those of the core first. */
 export const invariants: readonly Check[] = [

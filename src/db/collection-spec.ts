@@ -1,3 +1,6 @@
+import type { FollowingMode } from '../config.ts'
+import type { Shape } from './shape.ts'
+
 /** One index. A comment in the catalogue names its purpose. */
 export interface IndexSpec {
   readonly key: Readonly<Record<string, 1 | -1>>
@@ -9,6 +12,8 @@ export interface IndexSpec {
   readonly expireAfterSeconds?: number
   /** No import reads it. An import into a new database builds it at its end, from sorted keys. */
   readonly afterImport?: true
+  /** Only databases with this `FOLLOWING` have it. */
+  readonly following?: FollowingMode
 }
 
 /**
@@ -22,8 +27,13 @@ export type HandlePlace =
   | { readonly within: string }
   | { readonly after: readonly string[] }
 
-/** The indexes of a collection, and its shard key on a sharded cluster. */
+/**
+ * The indexes of a collection, its shard key on a sharded cluster, and the shape of its documents. A change takes a
+ * migration. An index whose definition changes gets a new name, so that it is built beside the old one.
+ */
 export interface CollectionSpec {
+  /** What a document is, for docs/explanation/architecture.md. */
+  readonly about: string
   readonly indexes: readonly IndexSpec[]
   /** Stores documents in the order of `_id`, without an index on `_id`. */
   readonly clustered?: true
@@ -34,4 +44,21 @@ export interface CollectionSpec {
   readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
   /** Required for a shard key that is not hashed: ranges of handles decide the shard, the same in all collections. */
   readonly handleIn?: HandlePlace
+  /** The shape of its documents, for the check of integrity and for reads. */
+  readonly shape?: Shape
 }
+
+declare const stored: unique symbol
+
+/** The type of what a collection stores. */
+interface Stores<Doc> {
+  readonly [stored]?: Doc
+}
+
+export type DocumentOf<Spec> = Spec extends Stores<infer Doc> ? Doc : never
+
+/** A collection of documents of one type. */
+export const collectionOf =
+  <Doc extends object>() =>
+  <const Spec extends CollectionSpec>(spec: Spec): Spec & Stores<Doc> =>
+    spec

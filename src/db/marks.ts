@@ -1,5 +1,5 @@
 import type { Collection, Db } from 'mongodb'
-import type { MetaDoc } from './documents.ts'
+import type { MetaDoc } from './core-collections.ts'
 
 /** The document of `meta` that says that all processes write versions. */
 export const versionsMark = 'versions'

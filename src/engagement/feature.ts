@@ -15,7 +15,6 @@ import { UserEngagementIndex } from './user-index.ts'
 /** Likes, comments and shares: lists by the outlier pattern, and each user's own entries. */
 export const engagement = defineFeature({
   name: 'engagement',
-  collections: ['overflow', 'engagements_by_user'],
   reactions: { 'engagements.orphaned': orphanedKind },
   create: (core: Core & { readonly stats: UserStats; readonly restrictions: Restrictions }) => {
     const { collections, config } = core

@@ -1,8 +1,9 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections, EngagementDoc, FacetDoc, PostDoc } from '../db/collections.ts'
+import { entryShapes } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, isObjectId, toObjectId } from '../db/object-id.ts'
-import { conforms, entryShapes } from '../db/shapes.ts'
+import { conforms } from '../db/shapes.ts'
 import {
   type EngagementId,
   type PostId,

@@ -10,7 +10,6 @@ import { timelineReactions } from './delivery/job-kinds.ts'
 import { timelineTasks } from './delivery/tasks.ts'
 import { retractUnfinished } from './delivery/unfinished.ts'
 import { createFeeds, type FeedParts } from './feeds.ts'
-import { descriptors } from './strategies/list.ts'
 
 interface Needs extends Core {
   readonly follows: Follows
@@ -24,10 +23,6 @@ interface Needs extends Core {
 /** Timelines: the strategies, what they store, and how posts and follows reach it. */
 export const timelines = defineFeature({
   name: 'timelines',
-  collections: [
-    'strategies',
-    ...Object.values(descriptors).flatMap(({ collections }) => collections),
-  ],
   reactions: timelineReactions,
   create: (core: Needs) => createFeeds({ ...core, core }, core.config.feed),
   tasks: timelineTasks,

@@ -13,7 +13,6 @@ import { Suggestions } from './suggestions.ts'
 /** The graph: follows with groups and history, mutes and blocks, followees in common, suggestions. */
 export const follows = defineFeature({
   name: 'follows',
-  collections: ['followers', 'following', 'follow_events', 'restrictions'],
   reactions: {},
   create: (core: Core & { readonly stats: UserStats }) => {
     const { config, collections, stats, transactions } = core

@@ -6,7 +6,6 @@ import { Tombstones } from './tombstones.ts'
 /** Posts: texts with facets, attachments, tombstones of what was liked. */
 export const posts = defineFeature({
   name: 'posts',
-  collections: ['posts'],
   reactions: {},
   create: (core: Core & { readonly stats: UserStats }) => {
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)

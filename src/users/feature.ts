@@ -7,7 +7,6 @@ import { Users } from './users.ts'
 /** Accounts: profiles, handles and counters. All features take part in the end of an account: see `features.ts`. */
 export const accounts = defineFeature({
   name: 'accounts',
-  collections: ['users', 'user_stats'],
   reactions: {},
   create: ({ config, collections, outbox, transactions, now }: Core) => {
     const stats = new UserStats(collections)

@@ -4,13 +4,15 @@ import { expect, test } from 'vitest'
 import { circlesOf, importsOf, readStructure } from '../../scripts/structure.ts'
 
 /**
- * Each part of src may import the parts before it, and those of its own line. A file may come before its folder, and
- * what a folder declares as a feature comes after all folders.
+ * Each part of src may import the parts before it, and those of its own line. A file may come before its folder:
+ * what a folder stores comes before all folders. What it declares as a feature comes after them.
  */
 const order = [
   ['lib'],
   ['errors.ts', 'variables.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
   ['metrics', 'tracing'],
+  ['db/collection-spec.ts', 'db/mongo.ts', 'db/shape.ts'],
+  ['collections.ts'],
   ['db'],
   ['events.ts'],
   ['jobs'],
@@ -51,7 +53,7 @@ const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
 const src = join(import.meta.dirname, '../../src')
 const packages = join(import.meta.dirname, '../../packages')
 const rankOf = (path: string) => {
-  const place = /^[^/]+\/feature\.ts$/.test(path) ? 'feature.ts' : path
+  const place = path.replace(/^(?!db\/)[^/]+\/(?=(collections|feature)\.ts$)/, '')
   return order.findIndex(
     (parts) => parts.includes(place) || parts.includes(place.split('/')[0] as string),
   )

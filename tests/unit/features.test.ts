@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { collectionNames } from '../../src/db/collections.ts'
-import { features, ownedCollections, reactions } from '../../src/features.ts'
+import { features, reactions } from '../../src/features.ts'
 import { Outbox } from '../../src/jobs/outbox.ts'
 import { IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
 
@@ -21,13 +20,6 @@ test('no two reactions share a kind of job, so each fails and retries by itself'
   const kinds = reactions.flatMap((one) => Object.values(one))
   expect(kinds.length).toBeGreaterThan(4)
   expect(new Set(kinds).size).toBe(kinds.length)
-})
-
-/** The collections of the core, which no feature writes alone. */
-const ofCore = ['outbox', 'idempotency_keys', 'imports', 'rate_limits', 'versions', 'meta']
-
-test('each collection belongs to one feature or to the core', () => {
-  expect([...ownedCollections.flat(), ...ofCore].sort()).toEqual([...collectionNames].sort())
 })
 
 test('no two features have one name', () => {

@@ -1,5 +1,5 @@
 import { type Db, ObjectId } from 'mongodb'
-import type { StrategyDoc } from '../timeline-documents.ts'
+import type { StrategyDoc } from '../../feed/collections.ts'
 import type { Migration, Step } from './migration.ts'
 import { guard } from './steps.ts'
 

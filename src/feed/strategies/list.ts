@@ -21,6 +21,12 @@ export const strategies = [
   ...materialised,
 ] as const satisfies readonly StrategyTexts[]
 
+/** The table of docs/explanation/strategies.md. */
+export const strategyTable = (): readonly (readonly string[])[] => [
+  ['strategy', 'a post is', 'a page is', 'stored'],
+  ...strategies.map(({ name, table }) => [`\`${name}\``, table.post, table.page, table.stored]),
+]
+
 type Materialised = (typeof materialised)[number]
 
 /** The strategies that can assemble a timeline. `FeedConfig.maintained` lists the strategies that a process serves. */

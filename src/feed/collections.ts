@@ -1,4 +1,6 @@
-import type { ObjectId } from 'mongodb'
+import { collectionOf } from '../db/collection-spec.ts'
+import type { ObjectId } from '../db/mongo.ts'
+import { count, date, id, list, object, set, text, whole } from '../db/shape.ts'
 
 /** A post in a stored timeline: only linked, or with embedded contents. */
 export interface EntryDoc {
@@ -98,16 +100,70 @@ export interface CelebrityDoc {
   readonly readFrom: ObjectId
 }
 
-/** The documents of stored timelines. They are derived from the other collections. */
-export interface TimelineDocuments {
-  timed_buckets: TimedBucketDoc
-  sized_buckets: SizedBucketDoc
-  timeline_cache: TimelineCacheDoc
-  inbox: InboxDoc
-}
+const entries = list(object({ post: id }, { author: text, text }))
 
-/** The documents that say how timelines are stored. */
-export interface RegistryDocuments {
-  strategies: StrategyDoc
-  celebrities: CelebrityDoc
+/** What timelines store: it is derived from the other collections, but for the registrations of strategies. */
+export const timelineCollections = {
+  timeline_cache: collectionOf<TimelineCacheDoc>()({
+    about: 'a whole timeline down to `floor`',
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 1 },
+    handleIn: 'whole',
+    shape: object({ _id: text, epoch: id, entries, floor: id, expiresAt: date }, { building: id }),
+  }),
+  timed_buckets: collectionOf<TimedBucketDoc>()({
+    about: 'the entries of one period of a timeline; the time of the post decides which',
+    indexes: [],
+    shardKey: { _id: 1 },
+    handleIn: { within: 'reader' },
+    shape: object({ _id: object({ reader: text, period: whole }), entries }, { over: set }),
+  }),
+  sized_buckets: collectionOf<SizedBucketDoc>()({
+    about: 'a number of entries of a timeline; a reader has at most one open bucket',
+    indexes: [
+      { key: { reader: 1, open: 1 }, unique: true, partialFilterExpression: { open: true } },
+      { key: { reader: 1, newest: -1, oldest: 1 } }, // from the newest on
+      { key: { reader: 1, oldest: 1, newest: 1 } }, // from the oldest on
+    ],
+    shardKey: { reader: 1 },
+    handleIn: 'whole',
+    shape: object({ _id: id, reader: text, count, newest: id, oldest: id, entries }, { open: set }),
+  }),
+  inbox: collectionOf<InboxDoc>()({
+    about: 'one entry of a timeline',
+    indexes: [],
+    clustered: true,
+    shardKey: { _id: 1 },
+    handleIn: { within: 'reader' },
+    shape: object({ _id: object({ reader: text, post: id }) }, { author: text, text }),
+  }),
+  strategies: collectionOf<StrategyDoc>()({
+    about:
+      'a strategy that the database maintains, the floor of its timelines, the progress of its back-fill',
+    indexes: [],
+    shape: object(
+      {
+        _id: text,
+        epoch: id,
+        covered: text,
+        complete: { bsonType: 'bool' },
+        options: { bsonType: 'object', additionalProperties: count },
+      },
+      {
+        dropping: set,
+        floor: id,
+        celebrities: id,
+        readers: object({ done: whole, total: whole }),
+        split: object({
+          epoch: id,
+          ranges: list(object({ after: text, covered: text }, { upTo: text, done: set })),
+        }),
+      },
+    ),
+  }),
+  celebrities: collectionOf<CelebrityDoc>()({
+    about: 'an author whose posts `INBOX` reads instead of storing',
+    indexes: [],
+    shape: object({ _id: text, readFrom: id }),
+  }),
 }

@@ -1,0 +1,71 @@
+import type { Binary } from 'mongodb'
+import { collectionOf } from './collection-spec.ts'
+
+/** The first result of a mutation with a clientMutationId, of the viewer's account created at `since`. */
+export interface IdempotencyKeyDoc {
+  readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
+  /** SHA-256 of the mutation's name and input. */
+  readonly fingerprint: Binary
+  /** Flags and ids of the first result. Earlier releases also stored its texts. */
+  readonly result: unknown
+  readonly at: Date
+}
+
+/** The lock of all registrations. `meta` also holds the schema record and the lease of a migration. */
+export interface MetaDoc {
+  readonly _id: string
+  readonly value: string
+}
+
+/** The version of a subject, see `db/versions.ts`. */
+export interface VersionDoc {
+  /** The subject. */
+  readonly _id: string
+  /** No version ever had it before. */
+  readonly value: string
+  readonly expiresAt: Date
+}
+
+/** What is left to a client of what it may use in a minute, see `db/rate-limits.ts`. */
+export interface RateLimitDoc {
+  /** SHA-256 of the client, in hex: neither an address nor a handle is stored. */
+  readonly _id: string
+  readonly cost?: number
+  readonly mutations?: number
+  /** When the numbers above were true, by the server's clock. */
+  readonly at: Date
+  /** When the client has all again, so that no document is the same as this one. */
+  readonly expiresAt: Date
+  /** Whether the last request was within each limit. */
+  readonly hasMutations: boolean
+  readonly hasCost: boolean
+}
+
+const dayS = 86_400
+
+/** What every feature is built on. */
+export const coreCollections = {
+  idempotency_keys: collectionOf<IdempotencyKeyDoc>()({
+    about:
+      'the result of a mutation with a `clientMutationId`, for a day or until the account is deleted',
+    indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],
+    shardKey: { _id: 1 },
+    handleIn: { within: 'viewer' },
+  }),
+  rate_limits: collectionOf<RateLimitDoc>()({
+    about: 'what is left to a client, with `RATE_LIMIT_STORE=mongodb`',
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 'hashed' },
+  }),
+  versions: collectionOf<VersionDoc>()({
+    about: "the version of an account, of a viewer's relations or of a timeline, for kept answers",
+    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 1 },
+    handleIn: { after: ['account:', 'relations:', 'timeline:'] },
+  }),
+  meta: collectionOf<MetaDoc>()({
+    about:
+      'the schema version with `FOLLOWING`; the lock of registrations; the lease of a migration; marks that no process of an earlier build runs',
+    indexes: [],
+  }),
+}

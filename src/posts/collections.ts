@@ -1,0 +1,113 @@
+import { collectionOf } from '../db/collection-spec.ts'
+import type { ObjectId } from '../db/mongo.ts'
+import { count, id, list, object, type Shape, set, text, whole } from '../db/shape.ts'
+import { type EngagementKind, kinds, perKind } from '../engagement/kinds.ts'
+
+export interface AttachmentDoc {
+  readonly url: string
+  readonly kind: 'IMAGE' | 'VIDEO' | 'LINK'
+  readonly alt?: string
+  /** In pixels. */
+  readonly width?: number
+  /** In pixels. */
+  readonly height?: number
+  /** A short text from which a client draws a blurred preview. */
+  readonly blurhash?: string
+}
+
+/** A mention, hashtag or link in a text, in code points. `end` is exclusive. */
+export interface FacetDoc {
+  readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
+  readonly start: number
+  readonly end: number
+}
+
+/** A like, comment or share, in its post or in overflow. It never moves. */
+export interface EngagementDoc {
+  readonly _id: ObjectId
+  /** The position in the list. Set only if an entry with a later `_id` was committed before. Default: `_id`. */
+  readonly place?: ObjectId
+  readonly actor: string
+  readonly text?: string
+  /** Absent without a text, or for a text that was stored by an earlier release. */
+  readonly facets?: readonly FacetDoc[]
+}
+
+/** A number for each kind of engagement. An absent number is 0. */
+export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
+
+/** A post. Its `_id` contains its time and is its position in every timeline. */
+export interface PostDoc extends Readonly<Partial<Record<EngagementKind, EngagementDoc[]>>> {
+  readonly _id: ObjectId
+  readonly author: string
+  readonly text: string
+  /** Absent for a text that was stored by an earlier release. */
+  readonly facets?: readonly FacetDoc[]
+  readonly attachments?: AttachmentDoc[]
+  /** The number of entries of each list, here and in overflow. */
+  readonly counts?: PerKind
+  /** The position of the newest entry that each list ever had. */
+  readonly last?: Readonly<Partial<Record<EngagementKind, ObjectId>>>
+  /** The number of overflow documents of each list. */
+  readonly levels?: PerKind
+  /** Set if any list has overflow documents: the flag of the outlier pattern. */
+  readonly has_overflow?: true
+  /** The number of repairs of the counts. */
+  readonly repairs?: number
+  /** Raised by writes that change nothing else of the post but must collide with other writes. */
+  readonly guard?: number
+}
+
+const facets = list(
+  object({ kind: { enum: ['MENTION', 'HASHTAG', 'LINK'] }, start: count, end: count }),
+)
+const attachments = list(
+  object(
+    { url: text, kind: { enum: ['IMAGE', 'VIDEO', 'LINK'] } },
+    { alt: text, width: count, height: count, blurhash: text },
+  ),
+)
+/** An entry of any list. */
+export const entryShape = object({ _id: id, actor: text }, { place: id, text, facets })
+const entryWithText = object({ _id: id, actor: text, text }, { place: id, facets })
+
+/** The entries of each kind of list. */
+export const entryShapes: Readonly<Record<EngagementKind, Shape>> = perKind((kind) =>
+  kinds[kind].hasText ? entryWithText : entryShape,
+)
+
+/** What posts store. */
+export const postCollections = {
+  posts: collectionOf<PostDoc>()({
+    about: 'a post with the first entries of its lists',
+    indexes: [
+      { key: { author: 1, _id: -1 } }, // by author, and fan-out on read, covered
+      { key: { _id: 1, author: 1 } }, // the existence and the authors of posts in a timeline, covered
+    ],
+    shardKey: { author: 1, _id: 1 },
+    handleIn: 'whole',
+    shape: object(
+      { _id: id, author: text, text },
+      {
+        facets,
+        attachments,
+        ...perKind((kind) => list(entryShapes[kind])),
+        counts: object(
+          {},
+          perKind(() => whole),
+        ),
+        last: object(
+          {},
+          perKind(() => id),
+        ),
+        levels: object(
+          {},
+          perKind(() => whole),
+        ),
+        has_overflow: set,
+        repairs: whole,
+        guard: whole,
+      },
+    ),
+  }),
+}

@@ -16,10 +16,13 @@ export interface KindRow {
     readonly post: string
     readonly createdAt: string
   }
-  /** The descriptions of the list, a field of Post under the name of the kind, and of its connection and edges. */
-  readonly list: { readonly description: string; readonly page: string; readonly edge: string }
-  /** The field of Post with the number of entries. */
-  readonly count: DescribedField
+  /** The descriptions of a connection of entries, and of its edges. */
+  readonly list: { readonly page: string; readonly edge: string }
+  /**
+   * What everyone sees of a post's entries: the list, a field of Post under the name of the kind, and the field with
+   * their number. Null for a private kind, whose entries only their users see.
+   */
+  readonly public: { readonly list: string; readonly count: DescribedField } | null
   /** The field of Post that says whether the viewer has an entry; null for none. Only a key `actor` answers it. */
   readonly viewer: DescribedField | null
   /** The mutation that adds an entry of the viewer. */
@@ -60,15 +63,13 @@ export const kinds = {
       post: 'The liked post, or null if the post does not exist or a block hides it.',
       createdAt: 'When the user liked the post, with millisecond precision.',
     },
-    list: {
-      description:
-        'The likes of the post, newest first, without entries of users that a block hides from the viewer.',
-      page: 'A page of the likes of a post.',
-      edge: 'A like in a list.',
-    },
-    count: {
-      field: 'likeCount',
-      description: 'Number of likes of the post, also of likes that a block hides.',
+    list: { page: 'A page of the likes of a post.', edge: 'A like in a list.' },
+    public: {
+      list: 'The likes of the post, newest first, without entries of users that a block hides from the viewer.',
+      count: {
+        field: 'likeCount',
+        description: 'Number of likes of the post, also of likes that a block hides.',
+      },
     },
     viewer: {
       field: 'viewerHasLiked',
@@ -90,15 +91,13 @@ export const kinds = {
       post: 'The post of the comment, or null if the post does not exist or a block hides it.',
       createdAt: 'When the comment was created, with millisecond precision.',
     },
-    list: {
-      description:
-        'The comments on the post, newest first, without entries of users that a block hides from the viewer.',
-      page: 'A page of the comments on a post.',
-      edge: 'A comment in a list.',
-    },
-    count: {
-      field: 'commentCount',
-      description: 'Number of comments on the post, also of comments that a block hides.',
+    list: { page: 'A page of the comments on a post.', edge: 'A comment in a list.' },
+    public: {
+      list: 'The comments on the post, newest first, without entries of users that a block hides from the viewer.',
+      count: {
+        field: 'commentCount',
+        description: 'Number of comments on the post, also of comments that a block hides.',
+      },
     },
     viewer: null,
     add: { mutation: 'addComment', description: 'Adds a comment of the viewer to the post.' },
@@ -120,15 +119,13 @@ export const kinds = {
       post: 'The shared post, or null if the post does not exist or a block hides it.',
       createdAt: 'When the user shared the post, with millisecond precision.',
     },
-    list: {
-      description:
-        'The shares of the post, newest first, without entries of users that a block hides from the viewer.',
-      page: 'A page of the shares of a post.',
-      edge: 'A share in a list.',
-    },
-    count: {
-      field: 'shareCount',
-      description: 'Number of shares of the post, also of shares that a block hides.',
+    list: { page: 'A page of the shares of a post.', edge: 'A share in a list.' },
+    public: {
+      list: 'The shares of the post, newest first, without entries of users that a block hides from the viewer.',
+      count: {
+        field: 'shareCount',
+        description: 'Number of shares of the post, also of shares that a block hides.',
+      },
     },
     viewer: {
       field: 'viewerHasShared',
@@ -149,8 +146,13 @@ export type KindKeyedBy<Key extends KindRow['key']> = {
   [Kind in EngagementKind]: (typeof kinds)[Kind]['key'] extends Key ? Kind : never
 }[EngagementKind]
 
-/** The field of Post with the number of entries of a kind. */
-export type CountField = (typeof kinds)[EngagementKind]['count']['field']
+/** The kinds whose lists everyone sees. */
+export type PublicKind = {
+  [Kind in EngagementKind]: (typeof kinds)[Kind]['public'] extends null ? never : Kind
+}[EngagementKind]
+
+/** A field of Post with the number of entries of a kind. */
+export type CountField = (typeof kinds)[PublicKind]['public']['count']['field']
 
 /** All kinds, in the order of the table. */
 export const engagementKinds = Object.keys(kinds) as readonly EngagementKind[]
@@ -164,6 +166,18 @@ export const isKeyedBy = <Key extends KindRow['key']>(
 /** The kinds whose entries are identified by `key`, in the order of the table. */
 export const kindsKeyedBy = <Key extends KindRow['key']>(key: Key) =>
   engagementKinds.filter((kind) => isKeyedBy(kind, key))
+
+/** Whether everyone sees the list of a kind. */
+export const isPublic = (kind: EngagementKind): kind is PublicKind =>
+  (kinds[kind] as KindRow).public !== null
+
+/** The kinds whose lists everyone sees, in the order of the table. */
+export const publicKinds = engagementKinds.filter(isPublic)
+
+/** The fields of Post with the numbers of entries, each with its kind. */
+export const countFields: ReadonlyMap<CountField, PublicKind> = new Map(
+  publicKinds.map((kind) => [kinds[kind].public.count.field, kind]),
+)
 
 /** The fields of Post about the viewer, each with the kind whose entries answer it. */
 export const viewerFields: ReadonlyMap<string, KindKeyedBy<'actor'>> = new Map(

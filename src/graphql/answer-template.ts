@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type EngagementKind, engagementKinds, kinds, viewerFields } from '../engagement/kinds.ts'
+import { countFields, type EngagementKind, viewerFields } from '../engagement/kinds.ts'
 import type { EngagementSummary } from '../engagement/summaries.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
 
@@ -16,8 +16,8 @@ type Value = (summary: EngagementSummary) => string
 
 /** The values of the fields that may be holes, as JSON. */
 const values: ReadonlyMap<string, Value> = new Map<string, Value>([
-  ...engagementKinds.map((kind): [string, Value] => [
-    kinds[kind].count.field,
+  ...[...countFields].map(([field, kind]): [string, Value] => [
+    field,
     ({ counts }) => String(counts[kind] ?? 0),
   ]),
   ...[...viewerFields].map(([field, kind]): [string, Value] => [

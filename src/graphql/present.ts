@@ -1,8 +1,10 @@
 import {
+  countFields,
   type EngagementKind,
-  engagementKinds,
   entryKey,
+  isPublic,
   kinds,
+  publicKinds,
   viewerFields,
 } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
@@ -25,12 +27,12 @@ import type { User } from './types/user.ts'
 const entryFields = [
   ...['id', 'author', 'createdAt', 'viewerCanDelete'],
   ...viewerFields.keys(),
-  ...engagementKinds,
+  ...publicKinds,
 ]
 
 /** Whether a selection on Post needs the number of entries of a list. The stored post has it. */
 const needsTotal = (post: Selection): boolean =>
-  engagementKinds.some((kind) => post.of(kind).has('totalCount'))
+  publicKinds.some((kind) => post.of(kind).has('totalCount'))
 
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean =>
@@ -118,11 +120,11 @@ class PresentedPost {
   }
 
   static {
-    for (const { count } of Object.values(kinds)) {
-      Object.defineProperty(PresentedPost.prototype, count.field, {
+    for (const field of countFields.keys()) {
+      Object.defineProperty(PresentedPost.prototype, field, {
         get(this: PresentedPost) {
           // The saved first result of a mutation may be older than the kind.
-          return this.post[count.field] ?? 0
+          return this.post[field] ?? 0
         },
       })
     }
@@ -156,8 +158,8 @@ export async function presentPostRefs(
 }
 
 /**
- * Loads likes, comments and shares with their users and posts. Malformed entries are absent, and those that a block
- * hides from the viewer. The viewer's own entries are never hidden.
+ * Loads likes, comments and shares with their users and posts. Malformed entries are absent, those that a block hides
+ * from the viewer, and those of private kinds by others. The viewer's own entries are never hidden.
  */
 export async function presentEngagements(
   ctx: Context,
@@ -179,8 +181,8 @@ export async function presentEngagements(
       : undefined,
     presentFacets(ctx, engagements, selection),
   ])
-  const isVisible = ({ actor, post }: Engagement) =>
-    actor === ctx.viewer || !(hidden.has(actor) || hidden.has(post.author))
+  const isVisible = ({ kind, actor, post }: Engagement) =>
+    actor === ctx.viewer || (isPublic(kind) && !hidden.has(actor) && !hidden.has(post.author))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []

@@ -1,7 +1,7 @@
 import type { PerKind, PostDoc } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { fieldsConform } from '../db/shapes.ts'
-import { type CountField, engagementKinds, kinds } from '../engagement/kinds.ts'
+import { type CountField, countFields } from '../engagement/kinds.ts'
 import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Content } from './content.ts'
 
@@ -57,8 +57,8 @@ export const toPostDoc = ({ id, author }: PostRef, content: Content): PostDoc =>
 /** The fields of a post with stored counts. A count that is no number counts nothing. */
 const countsOf = (counts: PerKind | null = {}) =>
   Object.fromEntries(
-    engagementKinds.map((kind) => {
+    [...countFields].map(([field, kind]) => {
       const count = counts?.[kind]
-      return [kinds[kind].count.field, Number.isInteger(count) ? count : 0]
+      return [field, Number.isInteger(count) ? count : 0]
     }),
   ) as Record<CountField, number>

@@ -6,6 +6,8 @@ import {
   type KindKeyedBy,
   kinds,
   kindsKeyedBy,
+  type PublicKind,
+  publicKinds,
 } from '../../engagement/kinds.ts'
 import type { Engagement } from '../../engagement/reader.ts'
 import type { PostRef } from '../../lib/ids.ts'
@@ -32,8 +34,8 @@ import { Post } from '../types/post.ts'
 const inputOptions = { description: 'The input of the mutation.' }
 
 /** The resolver of a kind's list, a field of Post. */
-function listResolverOf(kind: EngagementKind) {
-  const { description } = kinds[kind].list
+function listResolverOf(kind: PublicKind) {
+  const { list: description, count } = kinds[kind].public
 
   @Resolver(() => Post)
   class ListResolver {
@@ -50,7 +52,7 @@ function listResolverOf(kind: EngagementKind) {
       const nodes = await presentEngagements(ctx, page.items, selection)
       return {
         ...connectionFrom(page, (item) => ({ node: nodes.get(item) ?? null })),
-        totalCount: post[kinds[kind].count.field as keyof Post],
+        totalCount: post[count.field as keyof Post],
       }
     }
   }
@@ -151,9 +153,9 @@ function removeResolverOf(kind: KindKeyedBy<'_id'>) {
   return RemoveResolver
 }
 
-/** The lists of all kinds, and the mutations that change them. */
+/** The lists of public kinds, and the mutations that change them. */
 export const engagementResolvers = [
-  ...engagementKinds.map(listResolverOf),
+  ...publicKinds.map(listResolverOf),
   ...engagementKinds.map(addResolverOf),
   ...kindsKeyedBy('actor').map(removeOwnResolverOf),
   ...kindsKeyedBy('_id').map(removeResolverOf),

@@ -1,5 +1,5 @@
 import { Field, ID, ObjectType } from 'type-graphql'
-import { type EngagementKind, kinds, perKind } from '../../engagement/kinds.ts'
+import { type EngagementKind, isPublic, kinds, perKind } from '../../engagement/kinds.ts'
 import { connectionOf, countedConnectionOf, edgeOf, Node } from './common.ts'
 import { GraphQLDateTime } from './date-time.ts'
 import { Post } from './post.ts'
@@ -45,10 +45,12 @@ function typesOf(kind: EngagementKind) {
   class EngagementEdge extends edgeOf(() => EngagementNode, `The ${noun}`) {}
 
   @ObjectType(`${node.type}Connection`, { simpleResolvers: true, description: list.page })
-  class EngagementConnection extends countedConnectionOf(
-    () => EngagementEdge,
-    `Number of all ${kind} of the post, including those of users that a block hides.`,
-  ) {}
+  class EngagementConnection extends (isPublic(kind)
+    ? countedConnectionOf(
+        () => EngagementEdge,
+        `Number of all ${kind} of the post, including those of users that a block hides.`,
+      )
+    : connectionOf(() => EngagementEdge)) {}
 
   return { node: EngagementNode, edge: EngagementEdge, connection: EngagementConnection }
 }

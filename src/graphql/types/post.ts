@@ -1,5 +1,5 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
-import { kinds } from '../../engagement/kinds.ts'
+import { kinds, publicKinds } from '../../engagement/kinds.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import { newsAuthorsMax, newsMax } from '../../feed/timeline/news.ts'
 import { type ReasonCode, reasonCodes } from '../../feed/timeline/reasons.ts'
@@ -85,8 +85,9 @@ export class Post extends Node {
   readonly ref!: PostRef
 }
 
-for (const { count } of Object.values(kinds)) {
-  Field(() => Int, { description: count.description })(Post.prototype, count.field)
+for (const kind of publicKinds) {
+  const { field, description } = kinds[kind].public.count
+  Field(() => Int, { description })(Post.prototype, field)
 }
 for (const { viewer } of Object.values(kinds)) {
   if (viewer)

@@ -5,6 +5,7 @@ import {
   engagementKinds,
   kinds,
   perKind,
+  publicKinds,
   viewerFields,
 } from '../../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../../src/lib/ids.ts'
@@ -279,9 +280,9 @@ export function raceLaw(
     expect(await strays(services, scene.posts)).toEqual([])
     const found = await services.posts.byRefs(scene.posts)
     for (const post of found.values()) {
-      for (const kind of engagementKinds) {
+      for (const kind of publicKinds) {
         const key = `${kind} ${post.id}`
-        const count = post[kinds[kind].count.field]
+        const count = post[kinds[kind].public.count.field]
         const sure = kept.get(key) ?? 0
         expect(count).toBeGreaterThanOrEqual(sure - (unsure[-1].get(key) ?? 0))
         expect(count).toBeLessThanOrEqual(sure + (unsure[1].get(key) ?? 0))

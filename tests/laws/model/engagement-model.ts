@@ -4,6 +4,7 @@ import {
   engagementKinds,
   type KindKeyedBy,
   kinds,
+  publicKinds,
 } from '../../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../../src/lib/ids.ts'
 import type { Outcome } from './model.ts'
@@ -80,7 +81,7 @@ export class EngagementModel {
   counts(post: PostRef) {
     if (this.gone.has(post.id)) return undefined
     return Object.fromEntries(
-      engagementKinds.map((kind) => [kinds[kind].count.field, this.list(kind, post).length]),
+      publicKinds.map((kind) => [kinds[kind].public.count.field, this.list(kind, post).length]),
     )
   }
 

@@ -5,11 +5,10 @@ import type { AnyBulkWriteOperation } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
-import type { Restrictions } from '../follows/restrictions.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type EngagementId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
-import { noAccount, type UserStats } from '../users/stats.ts'
-import { isShown } from '../visibility/rules.ts'
+import { noAccount } from '../users/stats.ts'
+import type { Admission } from '../visibility/visibility.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
 import { type ListChange, ListPlan, type ListResult, type NewEntry } from './list-plan.ts'
@@ -35,8 +34,7 @@ export interface EntryParts {
   readonly outbox: Outbox
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly userIndex: UserEngagementIndex
-  readonly stats: UserStats
-  readonly restrictions: Restrictions
+  readonly admission: Admission
 }
 
 type PostUpdate = AnyBulkWriteOperation<PostDoc>
@@ -104,31 +102,23 @@ export async function lockPost(
 /** Why adds are refused. One command for accounts and one for blocks, none without adds. */
 async function refusalsOf(
   tx: Tx,
-  { stats, restrictions }: EntryParts,
+  { admission }: EntryParts,
   writes: readonly EntryWrite[],
 ): Promise<Map<EntryWrite, DomainError>> {
-  const adds = writes.flatMap((write) => (write.write.add ? [{ ...addOf(write), write }] : []))
-  const refusals = new Map<EntryWrite, DomainError>()
-  if (adds.length === 0) return refusals
-  const people = [...new Set(adds.flatMap(({ user, author }) => [user, author]))]
-  const pairs = adds.flatMap(({ user, author }) =>
-    user === author ? [] : [{ one: user, other: author }],
+  const adds = writes.flatMap((write) =>
+    write.write.add
+      ? [{ write, viewer: write.write.add.actor as UserId, user: write.post.author }]
+      : [],
   )
-  const live = await stats.liveAmong(people, tx)
-  const blocks = await restrictions.blocksBetween(pairs, tx)
-  for (const { user, author, write } of adds) {
-    const restrictions = blocks.get(user) ?? new Map()
-    if (!live.has(user)) refusals.set(write, noAccount())
-    else if (!isShown('POST', user, { user: author }, { live, restrictions }))
-      refusals.set(write, noPost())
-  }
-  return refusals
+  const decide = await admission.decide(tx, 'POST', adds)
+  return new Map(
+    adds.flatMap(({ write, ...pair }) => {
+      const admitted = decide(pair)
+      if (admitted === 'YES') return []
+      return [[write, admitted === 'NO' ? noPost() : noAccount()] as const]
+    }),
+  )
 }
-
-const addOf = ({ post: { author }, write: { add } }: EntryWrite) => ({
-  user: add?.actor as UserId,
-  author,
-})
 
 const planOf = ({ lists, ...state }: PostState, limits: EntryParts['limits']): PostPlans => ({
   ...state,

@@ -1,9 +1,9 @@
 import { type Core, defineFeature } from '../feature.ts'
-import type { Restrictions } from '../follows/restrictions.ts'
 import { checkListEntries } from '../integrity/invariants/list-entries.ts'
 import { checkPostLists } from '../integrity/invariants/post-lists.ts'
 import type { PostId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
+import type { Admission } from '../visibility/visibility.ts'
 import { Engagements } from './engagement.ts'
 import { likedPosts } from './liked.ts'
 import { listLimits } from './list-limits.ts'
@@ -16,7 +16,7 @@ import { UserEngagementIndex } from './user-index.ts'
 export const engagement = defineFeature({
   name: 'engagement',
   reactions: { 'engagements.orphaned': orphanedKind },
-  create: (core: Core & { readonly stats: UserStats; readonly restrictions: Restrictions }) => {
+  create: (core: Core & { readonly stats: UserStats; readonly admission: Admission }) => {
     const { collections, config } = core
     const limits = listLimits(config.engagement)
     const userIndex = new UserEngagementIndex(collections.engagements_by_user)

@@ -3,7 +3,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
-import { isShown } from '../visibility/rules.ts'
+import type { Visibility } from '../visibility/visibility.ts'
 import {
   countersOf,
   decideFollow,
@@ -13,7 +13,6 @@ import {
   splitIntoBatches,
 } from './decide-follow.ts'
 import type { Edges, FollowEdge } from './edges.ts'
-import type { Restrictions } from './restrictions.ts'
 
 /** A follow or unfollow, with its idempotency key and its jobs. */
 export interface FollowWrite extends FollowRequest {
@@ -25,7 +24,8 @@ export interface FollowWrite extends FollowRequest {
 /** What follows are committed with. */
 export interface FollowParts {
   readonly edges: Edges
-  readonly restrictions: Restrictions
+  /** What a viewer may do, by facts that the transaction reads. */
+  readonly visibilityFor: (viewer: UserId, tx: Tx) => Visibility
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -98,7 +98,7 @@ async function applyFollows(
 
 async function readState(
   tx: Tx,
-  { edges, restrictions, stats, followeesMax }: FollowParts,
+  { edges, visibilityFor, stats, followeesMax }: FollowParts,
   writes: readonly FollowWrite[],
   { isAlone }: How,
 ): Promise<FollowState | undefined> {
@@ -111,13 +111,8 @@ async function readState(
     .map(({ follower }) => follower)
   const state = { followee, edges: stored, followeesMax }
   if (newFollowers.length === 0) return { ...state, blocked: new Set(), newIds: new Map() }
-  const between = await restrictions.restrictionsFor(followee, newFollowers, tx)
   // The rules of this purpose are the same from both sides.
-  const blocked = new Set(
-    newFollowers.filter(
-      (user) => !isShown('FOLLOW', followee, { user }, { restrictions: between }),
-    ),
-  )
+  const blocked = await visibilityFor(followee, tx).hiddenAmong('FOLLOW', newFollowers)
   // A single write may fail with its transaction. In a batch, the others must not.
   const live = isAlone ? undefined : await stats.byIds([...newFollowers, followee], tx)
   const ids = await edges.newIds(

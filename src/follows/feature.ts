@@ -1,8 +1,9 @@
+import type { Tx } from '../db/mongo.ts'
 import { type Core, defineFeature } from '../feature.ts'
 import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
-import { Visibility } from '../visibility/visibility.ts'
+import { Admission, Visibility } from '../visibility/visibility.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
 import { Mutuals } from './mutuals.ts'
@@ -18,19 +19,24 @@ export const follows = defineFeature({
     const { config, collections, stats, transactions } = core
     const edges = new Edges(collections, config.following, core.mint)
     const restrictions = new Restrictions({ ...core, edges })
-    const { followeesMax } = config
-    const follows = new Follows({ ...core, edges, restrictions, followeesMax })
-    /** What a viewer may see. Undefined: an anonymous viewer. */
-    const visibilityFor = (viewer: UserId | undefined) =>
+    /** What a viewer may see. Undefined: an anonymous viewer. @param tx reads the facts. Default: no transaction. */
+    const visibilityFor = (viewer: UserId | undefined, tx?: Tx) =>
       new Visibility(viewer, {
-        live: (users) => stats.liveAmong(users),
-        followed: (users, of) => follows.followeesAmong(of, users),
-        restrictions: (users, of) => restrictions.restrictionsFor(of, users),
+        live: (users) => stats.liveAmong(users, tx),
+        followed: (users, of) => follows.followeesAmong(of, users, undefined, tx),
+        restrictions: (users, of) => restrictions.restrictionsFor(of, users, tx),
       })
+    const admission = new Admission({
+      live: (users, tx) => stats.liveAmong(users, tx),
+      restrictions: (pairs, tx) => restrictions.blocksBetween(pairs, tx),
+    })
+    const { followeesMax } = config
+    const follows: Follows = new Follows({ ...core, edges, visibilityFor, followeesMax })
     return {
       edges,
       restrictions,
       visibilityFor,
+      admission,
       follows,
       mutuals: new Mutuals(edges, follows),
       suggestions: new Suggestions({ edges, follows, visibilityFor }),

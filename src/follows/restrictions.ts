@@ -13,7 +13,7 @@ import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
 import { type List, shownWithList } from '../list/pipeline.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
-import { restrictionsIn } from '../visibility/visibility.ts'
+import { type Pair, restrictionsIn } from '../visibility/visibility.ts'
 import type { Edges, FollowEdge } from './edges.ts'
 
 /** A mute or block that its owner made. */
@@ -64,17 +64,17 @@ export class Restrictions {
     return restrictionsIn(await cursor.toArray())
   }
 
-  /** The blocks of pairs, in either direction: by `one`, and then by `other`. One covered command, none without pairs. */
+  /** The blocks of pairs, in either direction: by viewer, and then by user. One covered command, none without pairs. */
   async blocksBetween(
-    pairs: readonly { readonly one: UserId; readonly other: UserId }[],
-    tx?: Tx,
+    pairs: readonly Pair[],
+    tx: Tx,
   ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>>> {
     if (pairs.length === 0) return new Map()
     const docs = await this.parts.collections.restrictions
       .find(
         {
-          owner: { $in: [...new Set(pairs.map(({ one }) => one))] },
-          other: { $in: [...new Set(pairs.map(({ other }) => other))] },
+          owner: { $in: [...new Set(pairs.map(({ viewer }) => viewer))] },
+          other: { $in: [...new Set(pairs.map(({ user }) => user))] },
           kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
         },
         {

@@ -1,10 +1,10 @@
 import type { RestrictionDoc } from '../db/collections.ts'
+import type { Tx } from '../db/mongo.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import {
   type FactFor,
   type Facts,
-  type FactsFor,
   factsFor,
   isShown,
   type Purpose,
@@ -24,6 +24,22 @@ export interface FactReads {
   readonly restrictions: ReadFact<'restrictions'>
 }
 
+/** A viewer, and a user with whom or with whose content the viewer has to do. */
+export interface Pair {
+  readonly viewer: UserId
+  readonly user: UserId
+}
+
+/** How a transaction reads facts about many pairs: by one command each. */
+export interface PairReads {
+  readonly live: (users: readonly UserId[], tx: Tx) => Promise<Facts['live']>
+  /** By the viewer. */
+  readonly restrictions: (
+    pairs: readonly Pair[],
+    tx: Tx,
+  ) => Promise<ReadonlyMap<UserId, Facts['restrictions']>>
+}
+
 /** The purposes that {@link FactReads} decide. */
 export type UserPurpose = {
   [P in Purpose]: FactFor<P> extends keyof FactReads ? P : never
@@ -34,6 +50,10 @@ const noFacts: Pick<Facts, keyof FactReads> = {
   followed: new Set(),
   restrictions: new Map(),
 }
+const isAboutUsers = (fact: keyof Facts): fact is keyof FactReads => fact in noFacts
+
+/** The facts that decide a purpose and are about users. */
+type UserFactsFor<P extends Purpose> = Pick<Facts, FactFor<P> & keyof FactReads>
 
 /** The fact of restrictions that were read of one owner. */
 export const restrictionsIn = (
@@ -54,25 +74,61 @@ export class Visibility {
     private readonly reads: FactReads,
   ) {}
 
-  /** Loads the facts that decide a purpose, for all users together. At most one read for each fact, at the same time. */
-  async load<P extends UserPurpose>(purpose: P, users: readonly UserId[]): Promise<FactsFor<P>> {
+  /**
+   * Loads the facts that decide a purpose, as far as they are about users, for all users together. At most one read for
+   * each fact, at the same time.
+   * @param known facts that the caller has, which are not read. Default: none.
+   */
+  async load<P extends Purpose>(
+    purpose: P,
+    users: readonly UserId[],
+    known: Partial<Facts> = {},
+  ): Promise<UserFactsFor<P>> {
     const distinct = [...new Set(users)]
     const others = this.viewer === undefined ? [] : distinct.filter((user) => user !== this.viewer)
+    const needed: readonly (keyof Facts)[] = factsFor(purpose)
     const loaded = await Promise.all(
-      (factsFor(purpose) as (keyof FactReads)[]).map(async (fact) => {
-        const about = fact === 'live' ? distinct : others
-        return [
-          fact,
-          about.length > 0 ? await this.reads[fact](about, this.viewer as UserId) : noFacts[fact],
-        ] as const
-      }),
+      needed
+        .filter(isAboutUsers)
+        .filter((fact) => !(fact in known))
+        .map(async (fact) => {
+          const about = fact === 'live' ? distinct : others
+          return [
+            fact,
+            about.length > 0 ? await this.reads[fact](about, this.viewer as UserId) : noFacts[fact],
+          ] as const
+        }),
     )
-    return Object.fromEntries(loaded) as unknown as FactsFor<P>
+    return { ...known, ...Object.fromEntries(loaded) } as unknown as UserFactsFor<P>
   }
 
   /** The users that a purpose is forbidden for. The reads of {@link load}. */
   async hiddenAmong(purpose: UserPurpose, users: readonly UserId[]): Promise<Set<UserId>> {
     const facts = await this.load(purpose, users)
     return new Set(users.filter((user) => !isShown(purpose, this.viewer, { user }, facts)))
+  }
+}
+
+/** Whether a viewer may do something. NO_ACCOUNT: the viewer has none. */
+type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
+
+/** Decides within a transaction what many viewers may do. */
+export class Admission {
+  constructor(private readonly reads: PairReads) {}
+
+  /** Decides about each pair. At most one command for each fact, whatever the number of pairs, and none without pairs. */
+  async decide(tx: Tx, purpose: 'POST', pairs: readonly Pair[]): Promise<(pair: Pair) => Admitted> {
+    if (pairs.length === 0) return () => 'YES'
+    const people = [...new Set(pairs.flatMap(({ viewer, user }) => [viewer, user]))]
+    const live = await this.reads.live(people, tx)
+    const restrictions = await this.reads.restrictions(
+      pairs.filter(({ viewer, user }) => viewer !== user),
+      tx,
+    )
+    return ({ viewer, user }) => {
+      if (!live.has(viewer)) return 'NO_ACCOUNT'
+      const facts = { live, restrictions: restrictions.get(viewer) ?? noFacts.restrictions }
+      return isShown(purpose, viewer, { user }, facts) ? 'YES' : 'NO'
+    }
   }
 }

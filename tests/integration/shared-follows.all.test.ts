@@ -10,7 +10,13 @@ import { sameLimits } from '../support/engagement.ts'
 import { persist } from '../support/eventually.ts'
 import { recorded } from '../support/mongo.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { handle, problemsOf, servicesOver, useServices } from '../support/services.ts'
+import {
+  handle,
+  problemsOf,
+  servicesOver,
+  useServices,
+  visibilityWith,
+} from '../support/services.ts'
 import { newScene, resultOf } from '../support/shared-follows.ts'
 
 const limits = sameLimits({ threshold: 3, capacity: 2 })
@@ -255,8 +261,8 @@ describe('idempotency keys and jobs in a batch', () => {
     }
     const { now } = harness.clock
     const parts = { collections, edges, stats, outbox, transactions, mint, now }
-    const watched = new Interrupted(parts)
-    const follows = new Follows({ ...parts, restrictions: watched, followeesMax: 100 })
+    const visibilityFor = visibilityWith(services, new Interrupted(parts))
+    const follows = new Follows({ ...parts, visibilityFor, followeesMax: 100 })
     const outcomes = await Promise.all([
       resultOf(follows.follow(opener, star)),
       resultOf(follows.follow(comer, star)),

@@ -19,6 +19,7 @@ import {
   problemsOf,
   settleDeletions,
   useServices,
+  visibilityWith,
 } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { Actors, anyOp, type Op, type Outcome } from './model/model.ts'
@@ -233,7 +234,8 @@ describe('a block during a follow', () => {
     const block = once(() => blocking.block(b, a))
     const watched = new Interrupted(block, { ...parts, stats })
     const followParts = { ...parts, stats: harness.services.stats }
-    const follows = new Follows({ ...followParts, restrictions: watched, followeesMax: 100 })
+    const visibilityFor = visibilityWith(harness.services, watched)
+    const follows = new Follows({ ...followParts, visibilityFor, followeesMax: 100 })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,

@@ -2,13 +2,16 @@ import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import type { Collections } from '../../src/db/collections.ts'
+import type { Tx } from '../../src/db/mongo.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { StoredTimelines } from '../../src/feed/strategies/strategy.ts'
+import type { Restrictions } from '../../src/follows/restrictions.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
+import { Visibility } from '../../src/visibility/visibility.ts'
 import { sameLimits } from './engagement.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
@@ -196,3 +199,13 @@ export async function problemsOf({ services, following }: ServicesHarness, prefi
 }
 
 const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))
+
+/** What viewers may see, with restrictions of a test's own. */
+export const visibilityWith =
+  ({ stats, follows }: Services, restrictions: Restrictions) =>
+  (viewer: UserId | undefined, tx?: Tx) =>
+    new Visibility(viewer, {
+      live: (users) => stats.liveAmong(users, tx),
+      followed: (users, of) => follows.followeesAmong(of, users, undefined, tx),
+      restrictions: (users, of) => restrictions.restrictionsFor(of, users, tx),
+    })

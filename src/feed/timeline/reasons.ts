@@ -1,10 +1,9 @@
 import type { Follows } from '../../follows/follows.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import type { Restrictions } from '../../follows/restrictions.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
-import type { UserStats } from '../../users/stats.ts'
 import { type RuleFor, reasonsToHide, rulesFor } from '../../visibility/rules.ts'
+import type { Visibility } from '../../visibility/visibility.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Pending } from './pending.ts'
 
@@ -42,8 +41,7 @@ export interface Verdict {
 export interface ReasonsParts {
   readonly posts: Posts
   readonly follows: Follows
-  readonly restrictions: Restrictions
-  readonly stats: UserStats
+  readonly visibilityFor: (viewer: UserId) => Visibility
   readonly pending: Pending
   readonly registry: Registry
 }
@@ -58,16 +56,16 @@ export class Reasons {
    * @throws {DomainError} BAD_USER_INPUT for an invalid group name.
    */
   async explainPost(reader: UserId, post: PostRef, requestedGroup?: string): Promise<Verdict> {
-    const { posts, follows, restrictions, stats } = this.parts
+    const { posts, follows, visibilityFor } = this.parts
     const { author } = post
     const group = requestedGroup === undefined ? undefined : checkGroup('group', requestedGroup)
-    const [existing, live, restricted, edge, pending] = await Promise.all([
+    const [existing, edge, pending] = await Promise.all([
       posts.existing([post]),
-      stats.liveAmong([author]),
-      restrictions.restrictionsFor(reader, [author]),
       follows.edgeOf(reader, author),
       this.isPending(reader, post),
     ])
+    const followed = new Set(edge ? [author] : [])
+    const facts = await visibilityFor(reader).load('TIMELINE', [author], { followed })
     const groups = edge?.groups ?? []
     const isMember = group !== undefined && groups.includes(group)
     const members = new Set(isMember ? [author] : [])
@@ -76,10 +74,8 @@ export class Reasons {
       reader,
       { user: author, post: post.id },
       {
+        ...facts,
         posts: existing,
-        live,
-        restrictions: restricted,
-        followed: new Set(edge ? [author] : []),
         members: group === undefined ? undefined : members,
       },
     ).map((code): Reason => ({ code, ...(code === 'NOT_IN_GROUP' ? { groups } : {}) }))

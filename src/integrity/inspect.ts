@@ -18,11 +18,11 @@ export function failureOf(id: InvariantId, error: unknown): Finding {
   const isAbort = error instanceof Error && error.name === 'AbortError'
   const isStated = error instanceof DomainError && error.code !== 'NOT_FOUND'
   if (isAbort || isStated || isUnreachable(error) || isSnapshotGone(error)) throw error
-  const found = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const failure = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
   return findingOf(id, {
     ...{ kind: 'unchecked', subject: id.name, expected: 'data that can be checked and repaired' },
     ...{
-      found: found.slice(0, 300),
+      found: failure.slice(0, 300),
       unrepairable: 'Correct the documents with findings of the kind shape.',
     },
   })

@@ -24,7 +24,7 @@ export interface FactReads {
   readonly restrictions: ReadFact<'restrictions'>
 }
 
-/** A viewer, and a user with whom or with whose content the viewer has to do. */
+/** A viewer, and a user that the viewer follows or whose content the viewer sees. */
 export interface Pair {
   readonly viewer: UserId
   readonly user: UserId
@@ -77,12 +77,12 @@ export class Visibility {
   /**
    * Loads the facts that decide a purpose, as far as they are about users, for all users together. At most one read for
    * each fact, at the same time.
-   * @param known facts that the caller has, which are not read. Default: none.
+   * @param read facts that the caller has, which are not read. Default: none.
    */
   async load<P extends Purpose>(
     purpose: P,
     users: readonly UserId[],
-    known: Partial<Facts> = {},
+    read: Partial<Facts> = {},
   ): Promise<UserFactsFor<P>> {
     const distinct = [...new Set(users)]
     const others = this.viewer === undefined ? [] : distinct.filter((user) => user !== this.viewer)
@@ -90,7 +90,7 @@ export class Visibility {
     const loaded = await Promise.all(
       needed
         .filter(isAboutUsers)
-        .filter((fact) => !(fact in known))
+        .filter((fact) => !(fact in read))
         .map(async (fact) => {
           const about = fact === 'live' ? distinct : others
           return [
@@ -99,7 +99,7 @@ export class Visibility {
           ] as const
         }),
     )
-    return { ...known, ...Object.fromEntries(loaded) } as unknown as UserFactsFor<P>
+    return { ...read, ...Object.fromEntries(loaded) } as unknown as UserFactsFor<P>
   }
 
   /** The users that a purpose is forbidden for. The reads of {@link load}. */

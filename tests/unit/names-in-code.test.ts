@@ -2,8 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAst } from 'vitest/node'
 
-/** Folders that still have vague names. */
-const notYet = /^src\/(feed|integrity|timelines)\//
 const vague = new Set(['one', 'found', 'some', 'given', 'known', 'there'])
 /** The most lines of a variable with a vague name. */
 const linesMax = 3
@@ -44,7 +42,7 @@ test('no variable that lives longer than three lines has a vague name', () => {
     readdirSync(folder, { recursive: true }).map((path) => `${folder}/${path}`),
   )
   const left = files
-    .filter((file) => /^(?!.*node_modules).*\.ts$/.test(file) && !notYet.test(file))
+    .filter((file) => /^(?!.*node_modules).*\.ts$/.test(file))
     .flatMap((file) => vagueIn(readFileSync(file, 'utf8')).map((name) => `${file}:${name}`))
   expect(left).toEqual([])
 })

@@ -18,10 +18,10 @@ const strategiesIn = (db: Db) => db.collection<StrategyDoc>('strategies')
 const floorsOfReaders: Step = {
   async plan({ db }) {
     const names = { name: { $in: floorNames } }
-    const found = await db.listCollections(names, { nameOnly: false }).toArray()
+    const stored = await db.listCollections(names, { nameOnly: false }).toArray()
     const open = floorNames.filter(
       (name) =>
-        !found.some((one) => one.name === name && 'options' in one && one.options?.validator),
+        !stored.some((one) => one.name === name && 'options' in one && one.options?.validator),
     )
     return open.map((name) => `Refuse writes to ${name}, and remove its documents.`)
   },

@@ -186,12 +186,12 @@ async function* readUsers(
   handles: readonly string[],
   at: Tx,
 ): AsyncGenerator<CountedUser> {
-  const found = new Map<string, CountedUser>()
+  const counted = new Map<string, CountedUser>()
   for await (const user of mergeJoin(documents(services, { $in: [...handles] }, at))) {
-    found.set(user.key, user)
+    counted.set(user.key, user)
   }
   for (const key of new Set(handles)) {
-    let user: CountedUser = found.get(key) ?? { key }
+    let user: CountedUser = counted.get(key) ?? { key }
     for (const { name, collection, owner } of user.account ? [] : countedIn(services)) {
       const first = await collection.findOne({ [owner]: key }, { ...at, projection: { _id: 1 } })
       if (first) user = { ...user, [name]: 1 }
@@ -224,7 +224,7 @@ const count = (handles: object, at: Tx | undefined) =>
     collection,
     owner,
   }: ReturnType<typeof countedIn>[number]): AsyncGenerator<CountedUser> {
-    const found = collection.aggregate<{ _id: string; count: number }>(
+    const counts = collection.aggregate<{ _id: string; count: number }>(
       [
         { $match: { [owner]: handles } },
         { $group: { _id: `$${owner}`, count: { $sum: 1 } } },
@@ -232,7 +232,7 @@ const count = (handles: object, at: Tx | undefined) =>
       ],
       { ...at },
     )
-    for await (const { _id, count } of found) {
+    for await (const { _id, count } of counts) {
       // An array of handles matches a condition on a handle.
       if (typeof _id === 'string') yield { key: _id, [name]: count }
     }

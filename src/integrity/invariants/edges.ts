@@ -139,13 +139,13 @@ async function* edgeRows(
   { collection, owner, other }: EdgeIndex,
   handles: object,
 ): AsyncGenerator<PairRow> {
-  const found = collection
+  const docs = collection
     .find({ [owner]: handles } as Filter<StoredEdge>, {
       projection: { _id: 0, [owner]: 1, [other]: 1 },
     })
     .sort({ [owner]: 1, [other]: 1 })
     .allowDiskUse()
-  for await (const doc of found) {
+  for await (const doc of docs) {
     yield { ...pairRow(doc[owner] ?? '', doc[other] ?? ''), edge: true }
   }
 }
@@ -247,11 +247,11 @@ function judgePair({ edges, malformed }: Run, pair: PairState): PairViolation[] 
   const edge = inFollowers ?? inFollowing
   const alone = edgeCollections(edges).following !== undefined && !inFollowers !== !inFollowing
   const findings: Finding[] = []
-  const claim = (kind: PairKind, expected: string, found: string, reason?: string) => {
+  const claim = (kind: PairKind, expected: string, actual: string, reason?: string) => {
     const isUncertain = kind !== 'block' && malformed.has('follow_events')
     findings.push(
       findingOf(invariant, {
-        ...{ kind, subject: pairKey(pair), expected, found },
+        ...{ kind, subject: pairKey(pair), expected, found: actual },
         ...(reason === undefined ? {} : { unrepairable: reason }),
         ...(isUncertain ? uncertain : {}),
       }),
@@ -275,13 +275,15 @@ function judgePair({ edges, malformed }: Run, pair: PairState): PairViolation[] 
     else if (!edge && last?.type === 'FOLLOWED') claim('history', 'UNFOLLOWED last', 'FOLLOWED')
     return violations(alone ? 'REMOVE' : 'REWRITE')
   }
-  const [one, other] = [inFollowers, inFollowing].map((doc) => doc && `${doc._id} ${doc.source}`)
-  const differ = edgeCollections(edges).following !== undefined && !alone && one !== other
+  const [forward, backward] = [inFollowers, inFollowing].map(
+    (doc) => doc && `${doc._id} ${doc.source}`,
+  )
+  const differ = edgeCollections(edges).following !== undefined && !alone && forward !== backward
   if (alone) {
     const found = `in ${inFollowers ? 'followers' : 'following'} alone`
     claim('sides', 'in followers and in following', found, blocked || last ? undefined : undecided)
   } else if (differ) {
-    claim('sides', `the same edge in both: ${one}`, `in following ${other}`)
+    claim('sides', `the same edge in both: ${forward}`, `in following ${backward}`)
   }
   if (edge && blocked) claim('block', 'no edge across a block', 'an edge')
   const agrees = alone || (edge !== undefined) === (last?.type === 'FOLLOWED')
@@ -293,11 +295,11 @@ function judgePair({ edges, malformed }: Run, pair: PairState): PairViolation[] 
   }
   const isCertain = agrees && balance !== (edge ? 1 : 0)
   if (repeats.length > 0) {
-    const found = `${repeats.length} repeated`
+    const actual = `${repeats.length} repeated`
     claim(
       'history-repeat',
       'FOLLOWED and UNFOLLOWED in turn',
-      found,
+      actual,
       isCertain ? undefined : disorder,
     )
   }

@@ -14,8 +14,8 @@ const parkedJobs = ({ collections: { outbox } }: IntegrityServices): Invariant<J
   scan: () => outbox.find({ state: 'PARKED' }),
   async check(jobs, at) {
     const parked = { _id: { $in: jobs.map(({ _id }) => _id) }, state: 'PARKED' as const }
-    const found = await outbox.find(parked, { ...at }).toArray()
-    const violations = found.map(({ _id, kind, error }) => ({
+    const standing = await outbox.find(parked, { ...at }).toArray()
+    const violations = standing.map(({ _id, kind, error }) => ({
       finding: findingOf(invariant, {
         kind: 'parked',
         subject: `${kind} ${_id}`,

@@ -53,10 +53,10 @@ interface ReaderVerdict {
  */
 export const checkTimelines: Check = async (run) => {
   const { report } = run
-  for await (const some of readersOf(run)) {
+  for await (const readers of readersOf(run)) {
     const registered = await run.registry.read()
     if (registered.size === 0) return
-    for (const few of chunks(some, readersTogether)) {
+    for (const few of chunks(readers, readersTogether)) {
       run.signal?.throwIfAborted()
       await Promise.all(few.map((reader) => checkReader(run, reader, registered)))
       report.checked.readers += few.length
@@ -227,14 +227,14 @@ const differs = ({ missing, extra, misplaced }: Comparison): boolean =>
   missing.length + extra.length + misplaced.length > 0
 
 async function judgeTimeline(run: Run, reader: UserId, strategy: MaterialisedName) {
-  let found = await compare(run.feed, reader, strategy)
+  let comparison = await compare(run.feed, reader, strategy)
   let jobs: Jobs = { waiting: new Set(), parked: new Set() }
-  for (let n = 2; n <= comparisons && differs(found); n++) {
+  for (let n = 2; n <= comparisons && differs(comparison); n++) {
     // Reads the jobs before the next comparison, which then shows the posts of all jobs that are already done.
-    jobs = await jobsFor(run, reader, found.missing)
-    found = both(found, await compare(run.feed, reader, strategy))
+    jobs = await jobsFor(run, reader, comparison.missing)
+    comparison = both(comparison, await compare(run.feed, reader, strategy))
   }
-  const { missing, extra, misplaced } = found
+  const { missing, extra, misplaced } = comparison
   const lost = missing.filter(({ id }) => !jobs.waiting.has(id))
   const parked = lost.filter(({ id }) => jobs.parked.has(id)).length
   const rows = [

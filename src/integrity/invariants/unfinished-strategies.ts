@@ -29,8 +29,8 @@ const unfinishedStrategies = ({
     const names = { _id: { $in: some.map(({ _id }) => _id) }, ...standing }
     const open = await strategies.find({ ...names, complete: false }, { ...at }).toArray()
     const backfills = { kind: 'strategy.backfill', ...wellFormed('outbox') }
-    const found = await outbox.find(backfills, { ...at }).toArray()
-    const epochs = new Set(found.map(({ payload }) => payload.epoch))
+    const filling = await outbox.find(backfills, { ...at }).toArray()
+    const epochs = new Set(filling.map(({ payload }) => payload.epoch))
     const left = open.filter(({ epoch }) => !epochs.has(epoch.toHexString()))
     const [expected, none] = ['a job that fills the timelines of all readers', 'none']
     const violations = left.map((strategy) => {

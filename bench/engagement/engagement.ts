@@ -6,14 +6,16 @@ import { formatSummary, summarize } from '../statistics.ts'
 import { createAccounts, createPosts, feedline, userAt } from './feedline.ts'
 import { measureLikeGrowth } from './like-growth.ts'
 import { measurePage } from './page.ts'
-import { bareUpdate, type LikeImplementation, seedAddLike, uniqueRow } from './rivals.ts'
+import { bareUpdate, embeddedLike, type LikeImplementation, uniqueRow } from './rivals.ts'
 import { measureTwoProcesses } from './two-processes.ts'
 
 const clients = 64
 const posts = 2_000
 const accounts = 200_000
 
-type Implementations = Readonly<Record<'seed' | 'row' | 'bare' | 'feedline', LikeImplementation>>
+type Implementations = Readonly<
+  Record<'embedded' | 'row' | 'bare' | 'feedline', LikeImplementation>
+>
 type LoadResults = Readonly<Record<keyof Implementations, LoadResult>>
 
 /**
@@ -26,14 +28,14 @@ export async function benchmarkEngagement(options: BenchOptions) {
   options.log(`creating ${accounts} accounts`)
   await createAccounts(services, accounts)
   const implementations: Implementations = {
-    seed: seedAddLike(client, db),
+    embedded: embeddedLike(client, db),
     row: await uniqueRow(db),
     bare: bareUpdate(db),
     feedline: feedline(services),
   }
   const spread: LoadResults[] = []
   const hot: LoadResults[] = []
-  const twoProcessRates: { seed: number; feedline: number }[] = []
+  const twoProcessRates: { embedded: number; feedline: number }[] = []
   const pageRatios: number[] = []
   for (let round = 1; round <= options.rounds; round++) {
     options.log(`round ${round} of ${options.rounds}`)
@@ -52,11 +54,11 @@ export async function benchmarkEngagement(options: BenchOptions) {
   }
   const growth = await measureLikeGrowth(services, options)
   const ratios = {
-    spread_vs_seed: spread.map((load) => ratio(load, 'seed')),
+    spread_vs_embedded: spread.map((load) => ratio(load, 'embedded')),
     spread_vs_bare: spread.map((load) => ratio(load, 'bare')),
-    hot_vs_seed: hot.map((load) => ratio(load, 'seed')),
+    hot_vs_embedded: hot.map((load) => ratio(load, 'embedded')),
     hot_vs_unique_row: hot.map((load) => ratio(load, 'row')),
-    hot_two_processes_vs_seed: twoProcessRates.map((rates) => rates.feedline / rates.seed),
+    hot_two_processes_vs_embedded: twoProcessRates.map((rates) => rates.feedline / rates.embedded),
     page_vs_bare: pageRatios,
     like_1m_vs_1k: growth.ratios,
   }
@@ -122,10 +124,10 @@ async function measureHotLikes(
 
 async function compareTwoProcesses(database: BenchDatabase, ms: number) {
   const [target] = (await createPosts(database.services, 1)) as [PostRef]
-  const [id] = await seedAddLike(database.client, database.db).createPosts(1)
-  const seedPost = { id: id?.toHexString() ?? '', author: target.author }
+  const [id] = await embeddedLike(database.client, database.db).createPosts(1)
+  const embeddedPost = { id: id?.toHexString() ?? '', author: target.author }
   return {
-    seed: await measureTwoProcesses(database, 'seed', seedPost, ms),
+    embedded: await measureTwoProcesses(database, 'embedded', embeddedPost, ms),
     feedline: await measureTwoProcesses(database, 'feedline', target, ms),
   }
 }

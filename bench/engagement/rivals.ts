@@ -31,9 +31,9 @@ async function insertPosts(posts: Collection<LikedPost>, count: number): Promise
 }
 
 /** The plain `addLike` of the outlier pattern: one embedded list. It throws on a write conflict, and the call is then retried here. */
-export function seedAddLike(client: MongoClient, db: Db): LikeImplementation {
-  const posts = db.collection<LikedPost>('seed_posts')
-  const overflows = db.collection<{ post_id: ObjectId; likes: string[] }>('seed_overflows')
+export function embeddedLike(client: MongoClient, db: Db): LikeImplementation {
+  const posts = db.collection<LikedPost>('embedded_posts')
+  const overflows = db.collection<{ post_id: ObjectId; likes: string[] }>('embedded_overflows')
   const threshold = 1000
   const addLike = async (postId: ObjectId, userId: string): Promise<boolean> => {
     const session = client.startSession()

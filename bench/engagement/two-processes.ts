@@ -6,7 +6,7 @@ import type { BenchDatabase } from '../database.ts'
 /** Measures likes of one post from two concurrent processes with 32 clients each. @returns likes per second. */
 export async function measureTwoProcesses(
   { uri, db }: BenchDatabase,
-  implementation: 'seed' | 'feedline',
+  implementation: 'embedded' | 'feedline',
   post: { readonly id: string; readonly author: string },
   ms: number,
 ): Promise<number> {

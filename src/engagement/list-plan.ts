@@ -100,7 +100,7 @@ interface LevelPlan {
 }
 
 /**
- * Works out what a batch of adds and removes does to one list of the outlier pattern (seeds 0 and 2), and touches nothing.
+ * Works out what a batch of adds and removes does to one list of the outlier pattern, and touches nothing.
  * A new entry goes to the last place that exists: the post while it has room and nothing overflows, then the last
  * overflow document, then a new one. No entry ever moves, so places rise from the post through the levels, and a
  * walk by place meets each entry once. Removals leave gaps. An empty level is deleted.

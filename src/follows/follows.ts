@@ -40,7 +40,7 @@ interface AmongOptions {
   readonly tx?: Tx | undefined
 }
 
-/** The follow graph (seeds 3 and 4): follows with their start, source and groups. */
+/** The follow graph: follows with their start, source and groups. */
 export class Follows {
   /** Follows of one followee would collide on the followee's counter, so they share a transaction. */
   private readonly writes: SharedTransactions<FollowWrite, FollowChange>

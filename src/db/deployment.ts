@@ -86,7 +86,7 @@ export const differences = {
   },
   readsOfJobs: {
     mechanism: 'reads of a job',
-    replicaSet: 'wait for nothing',
+    replicaSet: 'have nothing to wait for',
     shardedCluster: {
       does: 'wait until their shard shows the transaction of the job ([ADR 18](../adr/18-jobs-wait-for-their-transaction.md))',
     },

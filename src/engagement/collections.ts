@@ -14,7 +14,7 @@ export interface OverflowDoc {
 }
 
 /**
- * An engagement of a user, written before its entry. So every entry has one of these. A document without an entry in
+ * An engagement of a user, written in the transaction of its entry. So every entry has one of these. A document without an entry in
  * the post does not count.
  */
 export interface EngagementByUserDoc {

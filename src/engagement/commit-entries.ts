@@ -57,7 +57,7 @@ interface PostPlans extends Omit<PostState, 'lists'> {
  * @returns the answer of each. NOT_FOUND without an account or such a post, or when a block hides it.
  * Cost, whatever the number of writes: the blocks, the accounts, the posts, their update and the by-user entries. Five
  * commands for removals of any list in overflow and adds more: see {@link readStates}. Three more with idempotency keys,
- * one with subscribers.
+ * one if a feature reacts.
  * @see laws L2 and L5
  */
 export async function commitEntries(

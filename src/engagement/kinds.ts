@@ -17,7 +17,7 @@ export interface KindRow {
     readonly createdAt: string
   }
   /** The descriptions of a connection of entries, and of its edges. */
-  readonly list: { readonly page: string; readonly edge: string }
+  readonly connection: { readonly page: string; readonly edge: string }
   /**
    * What everyone sees of a post's entries: the list, a field of Post under the name of the kind, and the field with
    * their number. Null for a private kind, whose entries only their users see.
@@ -63,7 +63,7 @@ export const kinds = {
       post: 'The liked post, or null if the post does not exist or a block hides it.',
       createdAt: 'When the user liked the post, with millisecond precision.',
     },
-    list: { page: 'A page of the likes of a post.', edge: 'A like in a list.' },
+    connection: { page: 'A page of the likes of a post.', edge: 'A like in a list.' },
     public: {
       list: 'The likes of the post, newest first, without entries of users that a block hides from the viewer.',
       count: {
@@ -91,7 +91,7 @@ export const kinds = {
       post: 'The post of the comment, or null if the post does not exist or a block hides it.',
       createdAt: 'When the comment was created, with millisecond precision.',
     },
-    list: { page: 'A page of the comments on a post.', edge: 'A comment in a list.' },
+    connection: { page: 'A page of the comments on a post.', edge: 'A comment in a list.' },
     public: {
       list: 'The comments on the post, newest first, without entries of users that a block hides from the viewer.',
       count: {
@@ -119,7 +119,7 @@ export const kinds = {
       post: 'The shared post, or null if the post does not exist or a block hides it.',
       createdAt: 'When the user shared the post, with millisecond precision.',
     },
-    list: { page: 'A page of the shares of a post.', edge: 'A share in a list.' },
+    connection: { page: 'A page of the shares of a post.', edge: 'A share in a list.' },
     public: {
       list: 'The shares of the post, newest first, without entries of users that a block hides from the viewer.',
       count: {

@@ -143,7 +143,7 @@ export class Edges {
 
   /** Inserts edges in both directions that the history has already. Two commands, three with a second collection. */
   async store(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
-    await this.storeImported(tx, edges)
+    await this.insertPairs(tx, edges)
     await this.raiseRelations(tx, edges)
   }
 
@@ -152,7 +152,7 @@ export class Edges {
    * kept answers depend on it. Inserts in the order of the index, which takes the database a sixth less time.
    * One command, two with a second collection.
    */
-  async storeImported({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
+  async insertPairs({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.collections.followers.insertMany(
       inOrderOf(edges, 'followee', 'follower').map(({ id, follower, followee, source }) => ({
         _id: toObjectId(id),

@@ -28,7 +28,7 @@ export const follows = defineFeature({
       })
     const admission = new Admission({
       live: (users, tx) => stats.liveAmong(users, tx),
-      restrictions: (pairs, tx) => restrictions.blocksBetween(pairs, tx),
+      restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
     })
     const { followeesMax } = config
     const follows: Follows = new Follows({ ...core, edges, visibilityFor, followeesMax })

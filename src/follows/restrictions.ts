@@ -64,8 +64,8 @@ export class Restrictions {
     return restrictionsIn(await cursor.toArray())
   }
 
-  /** The blocks of pairs, in either direction: by viewer, and then by user. One covered command, none without pairs. */
-  async blocksBetween(
+  /** The restrictions of pairs: by viewer, and then by user. One covered command, none without pairs. */
+  async restrictionsBetween(
     pairs: readonly Pair[],
     tx: Tx,
   ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>>> {
@@ -75,7 +75,6 @@ export class Restrictions {
         {
           owner: { $in: [...new Set(pairs.map(({ viewer }) => viewer))] },
           other: { $in: [...new Set(pairs.map(({ user }) => user))] },
-          kind: { $in: ['BLOCK', 'BLOCKED_BY'] },
         },
         {
           ...singleBatch,

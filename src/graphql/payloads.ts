@@ -1,5 +1,5 @@
 import { type ClassType, Field, ID, ObjectType } from 'type-graphql'
-import { type EngagementKind, kinds } from '../engagement/kinds.ts'
+import { type EngagementKind, isPublic, kinds } from '../engagement/kinds.ts'
 import { schemaNames } from './engagement-names.ts'
 import { typeNamesOf } from './mutation-names.ts'
 import { engagementTypes } from './types/engagement.ts'
@@ -130,7 +130,7 @@ export function addPayloadOf(kind: EngagementKind): ClassType {
     const description = `The new ${noun}. ${orNull(noun)}`
     Field(() => engagementTypes[kind].node, { nullable: true, description })(fields, entry)
   }
-  const description = `The edge of the ${noun} in the list of the post, so that a client can insert it there. ${orNull(noun)}`
+  const description = `The edge of the ${noun} in ${isPublic(kind) ? 'the list of the post' : 'the list of its user'}, so that a client can insert it there. ${orNull(noun)}`
   Field(() => engagementTypes[kind].edge, { nullable: true, description })(fields, edge)
   Field(() => Post, postOptions)(fields, 'post')
   return AddPayload

@@ -12,9 +12,9 @@ export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boole
  * What a viewer asks to do with a subject:
  * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have the posts of a followee
  *   proposed for it;
- * - POST: see or engage with a post elsewhere;
- * - PERSON: see a profile, or what belongs to a person in an answer;
- * - FOLLOW: follow a user;
+ * - POST: name a post: open it by its id, engage with it, or list it among liked posts;
+ * - PERSON: see a profile, or what belongs to a person in an answer, such as posts and entries;
+ * - FOLLOW: follow a user. Its rules are the same from both sides, because the followee's side is read for a batch;
  * - SUGGESTION: have a user suggested.
  */
 export type Purpose =

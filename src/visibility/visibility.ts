@@ -45,12 +45,15 @@ export type UserPurpose = {
   [P in Purpose]: FactFor<P> extends keyof FactReads ? P : never
 }[Purpose]
 
-const noFacts: Pick<Facts, keyof FactReads> = {
-  live: new Set(),
-  followed: new Set(),
-  restrictions: new Map(),
+/** What each fact about users is where nothing is read, and whether it is about the viewer too: anonymous viewers have none. */
+const userFacts: {
+  readonly [Fact in keyof FactReads]: { readonly none: Facts[Fact]; readonly ofViewer: boolean }
+} = {
+  live: { none: new Set(), ofViewer: false },
+  followed: { none: new Set(), ofViewer: true },
+  restrictions: { none: new Map(), ofViewer: true },
 }
-const isAboutUsers = (fact: keyof Facts): fact is keyof FactReads => fact in noFacts
+const isAboutUsers = (fact: keyof Facts): fact is keyof FactReads => fact in userFacts
 
 /** The facts that decide a purpose and are about users. */
 type UserFactsFor<P extends Purpose> = Pick<Facts, FactFor<P> & keyof FactReads>
@@ -92,10 +95,11 @@ export class Visibility {
         .filter(isAboutUsers)
         .filter((fact) => !(fact in read))
         .map(async (fact) => {
-          const about = fact === 'live' ? distinct : others
+          const { none, ofViewer } = userFacts[fact]
+          const about = ofViewer ? others : distinct
           return [
             fact,
-            about.length > 0 ? await this.reads[fact](about, this.viewer as UserId) : noFacts[fact],
+            about.length > 0 ? await this.reads[fact](about, this.viewer as UserId) : none,
           ] as const
         }),
     )
@@ -127,7 +131,7 @@ export class Admission {
     )
     return ({ viewer, user }) => {
       if (!live.has(viewer)) return 'NO_ACCOUNT'
-      const facts = { live, restrictions: restrictions.get(viewer) ?? noFacts.restrictions }
+      const facts = { live, restrictions: restrictions.get(viewer) ?? userFacts.restrictions.none }
       return isShown(purpose, viewer, { user }, facts) ? 'YES' : 'NO'
     }
   }

@@ -8,7 +8,7 @@ import { User } from './user.ts'
 
 /** The types of a kind: an entry, and the connection of a post's list. */
 function typesOf(kind: EngagementKind) {
-  const { noun, key, node, list, hasText } = kinds[kind]
+  const { noun, key, node, connection, hasText } = kinds[kind]
 
   @ObjectType(node.type, {
     simpleResolvers: true,
@@ -41,10 +41,10 @@ function typesOf(kind: EngagementKind) {
     Field(() => Boolean, { description })(EngagementNode.prototype, 'viewerCanDelete')
   }
 
-  @ObjectType(`${node.type}Edge`, { simpleResolvers: true, description: list.edge })
+  @ObjectType(`${node.type}Edge`, { simpleResolvers: true, description: connection.edge })
   class EngagementEdge extends edgeOf(() => EngagementNode, `The ${noun}`) {}
 
-  @ObjectType(`${node.type}Connection`, { simpleResolvers: true, description: list.page })
+  @ObjectType(`${node.type}Connection`, { simpleResolvers: true, description: connection.page })
   class EngagementConnection extends (isPublic(kind)
     ? countedConnectionOf(
         () => EngagementEdge,

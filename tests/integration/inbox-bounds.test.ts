@@ -54,7 +54,6 @@ test('a removal of posts from inboxes reads only their entries (INBOX)', async (
     'find',
     'delete',
     'find',
-    'delete',
   ])
   for (const entries of await examinedBy(left.commands)) expect(entries).toBeLessThanOrEqual(2)
   expect(await inbox.countDocuments({ '_id.reader': readers[0] })).toBe(0)

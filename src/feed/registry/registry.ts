@@ -135,13 +135,15 @@ export class Registry {
   /**
    * Raises the floors of all maintained registrations whose timelines grow: from now on, stored timelines may lack older
    * posts. No floor falls while its epoch lasts. One command.
+   * @returns whether any floor rose.
    */
-  async raiseFloors(floor: PostId): Promise<void> {
-    await this.strategies.updateMany(
+  async raiseFloors(floor: PostId, { session }: Tx): Promise<boolean> {
+    const { modifiedCount } = await this.strategies.updateMany(
       { _id: { $in: growing }, dropping: { $exists: false } },
       { $max: { floor: toObjectId(floor) } },
-      requestTimeout,
+      { session },
     )
+    return modifiedCount > 0
   }
 
   /** Notes the ranges that are back-filled separately, if the registration is not over. One command. */

@@ -1,8 +1,9 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
+import type { ImportSize, Upkeep } from '../feed/registry/upkeep.ts'
 import type { Edges } from '../follows/edges.ts'
-import { type Pair, pairKey } from '../follows/pair-lists.ts'
+import { pairKey } from '../follows/pair-lists.ts'
 import { batches, readAhead } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -25,12 +26,6 @@ import {
 } from './write-pairs.ts'
 
 /**
- * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a rebuild of all timelines after
- * the import ended or stopped.
- */
-export type ImportSize = 'SMALL' | 'LARGE'
-
-/**
  * The most edges of a small import. Their jobs take about 2 ms each, in total as long as a rebuild of a few thousand
  * timelines. During that time no page falls back to FANOUT_ON_READ.
  */
@@ -42,10 +37,7 @@ export interface ImportServices {
   readonly transactions: Transactions
   readonly edges: Edges
   readonly stats: UserStats
-  readonly upkeep: {
-    /** Adds, in the transaction of a batch, the jobs that bring stored timelines up to date, and raises versions. */
-    leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void>
-  }
+  readonly upkeep: Pick<Upkeep, 'leaveJobs'>
 }
 
 /** The progress of one run, for display. */

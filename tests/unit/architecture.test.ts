@@ -2,10 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { expect, test } from 'vitest'
 import { circlesOf, importsOf, readStructure } from '../../scripts/structure.ts'
+import { features } from '../../src/features.ts'
+
+const src = join(import.meta.dirname, '../../src')
+
+/** The folder of each feature, in the order in which `src/features.ts` lists the features. */
+function featureFolders(): string[] {
+  const text = readFileSync(join(src, 'features.ts'), 'utf8')
+  const imports = text.matchAll(/import \{ (\w+) \} from '\.\/(\w+)\/feature\.ts'/g)
+  const folders = new Map(Array.from(imports, ([, name, folder]) => [name, folder]))
+  const [, names = ''] = /^export const features = \[([^\]]*)\]/m.exec(text) ?? []
+  return names.split(',').flatMap((name) => folders.get(name.trim()) ?? [])
+}
 
 /**
  * Each part of src may import the parts before it, and those of its own line. A file may come before its folder:
- * what a folder stores comes before all folders. What it declares as a feature comes after them.
+ * what a folder stores comes before all folders. What it declares as a feature comes after them. The folders of features
+ * have the order of `src/features.ts`.
  */
 const order = [
   ['lib'],
@@ -18,12 +31,8 @@ const order = [
   ['jobs'],
   ['visibility'],
   ['list'],
-  ['users'],
-  ['follows'],
-  ['posts'],
-  ['engagement'],
+  ...featureFolders().map((folder) => [folder]),
   ['imports'],
-  ['feed'],
   ['integrity'],
   ['http'],
   ['feature.ts'],
@@ -50,7 +59,6 @@ const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
   [/^@opentelemetry\//, 'tracing/'],
 ]
 
-const src = join(import.meta.dirname, '../../src')
 const packages = join(import.meta.dirname, '../../packages')
 const rankOf = (path: string) => {
   const place = path.replace(/^(?!db\/)[^/]+\/(?=(collections|feature)\.ts$)/, '')
@@ -84,6 +92,10 @@ const sourcesOf = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
 
 const files = sourcesOf(src)
+
+test('the folder of each feature has a place in the import order', () => {
+  expect(featureFolders()).toHaveLength(features.length)
+})
 
 test('every file and folder of src has a place in the import order', () => {
   expect(files.filter((file) => rankOf(file) < 0)).toEqual([])

@@ -1,9 +1,14 @@
 import type { Tx } from '../../db/transaction.ts'
 import type { Pair } from '../../follows/pair-lists.ts'
-import type { ImportSize } from '../../imports/importer.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import { timelineReactions } from '../delivery/job-kinds.ts'
 import type { Registrations } from './registrations.ts'
+
+/**
+ * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a rebuild of all timelines after
+ * the import ended or stopped.
+ */
+export type ImportSize = 'SMALL' | 'LARGE'
 
 /** How long after the last batch of a killed import the rebuild begins, in milliseconds. */
 const rebuildDelayMs = 60_000

@@ -80,7 +80,7 @@ export class NewsReader {
     return {
       count: Math.min(fresh.length, newsMax),
       hasMore: fresh.length > newsMax,
-      authors: [...new Set(fresh.map(({ post }) => post.author))].slice(0, newsAuthorsMax),
+      authors: [...new Set(fresh.map(({ by }) => by))].slice(0, newsAuthorsMax),
       changed: isCompared ? isCut || !isAsHeld(since, items) : since.outdated,
       cursor: isCut ? since : advance(since, { watermark, oldestFresh: fresh.at(-1)?.at, isShort }),
       facts: slice.facts,

@@ -46,6 +46,8 @@ interface Row extends RegistrationRow {
 
 /** The facts that a page needs. */
 export interface FactsRequest {
+  /** The users that the facts are about: at least the authors. */
+  readonly users: readonly UserId[]
   readonly reader: UserId
   readonly group: string | undefined
   /** Whether whole posts are needed. Otherwise posts, which an index covers, are only known to exist. */
@@ -68,9 +70,9 @@ export class PageFactsReader {
    */
   async load(
     refs: readonly PostRef[],
-    { reader, group, content, profiles }: FactsRequest,
+    { users: asked, reader, group, content, profiles }: FactsRequest,
   ): Promise<PageFacts> {
-    const authors = [...new Set(refs.map(({ author }) => author))]
+    const authors = [...new Set(asked)]
     const others = authors.filter((author) => author !== reader)
     const { collection, owner, other } = this.edges.following
     const { restrictions, user_stats, users, posts } = this.collections

@@ -90,9 +90,10 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     // A page that hides many entries would have the versions of many authors.
     if (this.facts.length > 1) stamp?.spoil()
     const refs = await this.loadRefs(entries)
-    await stamp?.coverAccounts(accountsOf(refs.map(({ author }) => author)))
+    const authors = refs.map(({ author }) => author)
+    await stamp?.coverAccounts(accountsOf(authors))
     const content = projection !== 'ref' && !isText
-    const facts = await this.parts.pageFacts.load(refs, { ...this.query, content })
+    const facts = await this.parts.pageFacts.load(refs, { ...this.query, users: authors, content })
     this.facts.push(facts)
     for (const user of facts.authors) {
       if (!isShown('AUTHOR', this.query.reader, { user }, facts)) this.excludedAuthors.add(user)

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader'
+import type { Account } from '../db/collections.ts'
 import type { Stamping } from '../db/stamps.ts'
 import type { EngagementKind } from '../engagement/kinds.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
@@ -10,6 +11,7 @@ import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import { type List, nameOf, type Owner, readPages } from '../list/pipeline.ts'
 import type { Services } from '../services.ts'
+import { accountsIn } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { Visibility } from '../visibility/visibility.ts'
 import { readTimelines } from './timeline-reads.ts'
@@ -112,12 +114,15 @@ export function createLoaders(
   const relations = loader<UserId, ReadonlySet<RestrictionKind>>(async (ids) =>
     viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
   )
-  const live = membership<UserId>((ids) => stats.liveAmong(ids))
+  const live = loader<UserId, Account>((ids) => stats.liveAmong(ids))
   const viewerFollows = membership<UserId>(
     viewer ? (ids) => follows.followeesAmong(viewer, ids) : none,
   )
   const visibility = new Visibility(viewer, {
-    live: (users) => loadMembers(live, users),
+    live: async (users) => {
+      const accounts = await Promise.all(users.map((user) => live.load(user)))
+      return accountsIn(accounts.filter((account) => account !== null))
+    },
     followed: (users) => loadMembers(viewerFollows, users),
     restrictions: async (users) => {
       const kinds = await Promise.all(users.map((user) => relations.load(user)))
@@ -187,7 +192,7 @@ export function primeLoaders(
   for (const page of pages) {
     const { followed, restrictions: byAuthor, stats: counted, profiles } = page
     for (const author of page.authors) {
-      live.prime(author, page.live.has(author))
+      live.prime(author, page.live.get(author) ?? null)
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))
       }

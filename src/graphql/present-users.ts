@@ -51,7 +51,7 @@ export async function presentUsers(
     ])
   const users = new Map<UserId, User>()
   distinct.forEach((handle, at) => {
-    if (profiles?.[at] === null || stats?.[at] === null || live?.[at] === false) return
+    if (profiles?.[at] === null || stats?.[at] === null || live?.[at] === null) return
     const profile = profiles?.[at]
     const user = hidden?.has(handle)
       ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })

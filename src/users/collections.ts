@@ -29,6 +29,10 @@ export interface UserStatsDoc {
   readonly repairs?: number
 }
 
+/** What rules of visibility know of a live account. With a further field, reads of accounts are no longer covered. */
+export const accountFields = ['_id'] as const satisfies readonly (keyof UserStatsDoc)[]
+export type Account = Readonly<Pick<UserStatsDoc, (typeof accountFields)[number]>>
+
 /** What accounts store. */
 export const accountCollections = {
   users: collectionOf<UserDoc>()({

@@ -1,5 +1,10 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections, UserStatsDoc } from '../db/collections.ts'
+import {
+  type Account,
+  accountFields,
+  type Collections,
+  type UserStatsDoc,
+} from '../db/collections.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
@@ -26,6 +31,12 @@ export const statsIn = (docs: readonly UserStatsDoc[]): Map<UserId, Stats> =>
     }),
   )
 
+const accountProjection = Object.fromEntries(accountFields.map((name) => [name, 1]))
+
+/** The accounts in documents that were read with {@link accountFields}, by user. */
+export const accountsIn = (docs: readonly Account[]): Map<UserId, Account> =>
+  new Map(docs.map((doc) => [doc._id as UserId, doc]))
+
 /** The error for a viewer without an account. */
 export const noAccount = (): DomainError =>
   new DomainError('NOT_FOUND', 'You have no account yet: create one with createUser')
@@ -49,11 +60,11 @@ export class UserStats {
   }
 
   /** The live accounts among `ids`. One covered command. */
-  async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Set<UserId>> {
+  async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Account>> {
     const live = await this.stats
-      .find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx, projection: { _id: 1 } })
+      .find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx, projection: accountProjection })
       .toArray()
-    return new Set(live.map(({ _id }) => _id as UserId))
+    return accountsIn(live)
   }
 
   /**

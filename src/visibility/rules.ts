@@ -1,4 +1,4 @@
-import type { RestrictionDoc } from '../db/collections.ts'
+import type { Account, RestrictionDoc } from '../db/collections.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 
 /** A restriction between two users, from the view of the first. */
@@ -38,8 +38,8 @@ interface Among<T> {
 
 /** What rules decide by: facts about a viewer and all subjects of one read. */
 export interface Facts {
-  /** The users that have an account. */
-  readonly live: Among<UserId>
+  /** The accounts of users. */
+  readonly live: ReadonlyMap<UserId, Account>
   /** The users that the viewer follows. */
   readonly followed: Among<UserId>
   /** The followees in the group that is asked for. Undefined: none is asked for. */

@@ -49,7 +49,7 @@ export type UserPurpose = {
 const userFacts: {
   readonly [Fact in keyof FactReads]: { readonly none: Facts[Fact]; readonly ofViewer: boolean }
 } = {
-  live: { none: new Set(), ofViewer: false },
+  live: { none: new Map(), ofViewer: false },
   followed: { none: new Set(), ofViewer: true },
   restrictions: { none: new Map(), ofViewer: true },
 }

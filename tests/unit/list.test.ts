@@ -27,7 +27,7 @@ const [viewer, blocked, shown] = ['viewer', 'blocked', 'shown'] as UserId[] as [
 
 /** What a viewer with one block sees. */
 const visibility = new Visibility(viewer, {
-  live: async () => new Set(),
+  live: async () => new Map(),
   followed: async () => new Set(),
   restrictions: async () => new Map([[blocked, new Set(['BLOCK'] as const)]]),
 })

@@ -12,7 +12,7 @@ import { idIn } from '../../db/pages.ts'
 import type { Edges } from '../../follows/edges.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { contentProjection, type Post, toPost } from '../../posts/post.ts'
-import { type Stats, statsIn } from '../../users/stats.ts'
+import { accountsIn, type Stats, statsIn } from '../../users/stats.ts'
 import { hasAccount, type User, usersIn } from '../../users/users.ts'
 import type { Facts } from '../../visibility/rules.ts'
 import { restrictionsIn } from '../../visibility/visibility.ts'
@@ -25,7 +25,6 @@ export interface PageFacts extends Facts {
   /** Of the authors. For a group, those in the group. */
   readonly followed: ReadonlySet<UserId>
   readonly members: ReadonlySet<UserId> | undefined
-  readonly live: ReadonlySet<UserId>
   /** The counters of live authors. */
   readonly stats: ReadonlyMap<UserId, Stats>
   /** The profiles of live authors. Undefined if they were not requested. */
@@ -134,7 +133,7 @@ function factsOf(
     authors,
     followed: new Set(row.followed),
     restrictions: restrictionsIn(row.restrictions),
-    live: new Set(row.stats.map(({ _id }) => _id as UserId)),
+    live: accountsIn(row.stats),
     stats: statsIn(row.stats),
     profiles: row.users && usersIn(row.users),
     posts,

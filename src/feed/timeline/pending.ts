@@ -1,9 +1,15 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
-import type { Collections, RestrictionDoc } from '../../db/collections.ts'
+import {
+  type Account,
+  accountFields,
+  type Collections,
+  type RestrictionDoc,
+} from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
 import type { Edges } from '../../follows/edges.ts'
 import { jobsAbout } from '../../jobs/outbox.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import { accountsIn } from '../../users/stats.ts'
 import { isShown } from '../../visibility/rules.ts'
 import { restrictionsIn } from '../../visibility/visibility.ts'
 import type { Pair } from '../delivery/backfill.ts'
@@ -35,7 +41,7 @@ interface Row extends Omit<Waiting, 'isMany'> {
   /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
   readonly waiting: number
   readonly followed: readonly UserId[]
-  readonly live: readonly UserId[]
+  readonly live: readonly Account[]
   readonly restrictions: readonly Pick<RestrictionDoc, 'other' | 'kind'>[]
 }
 
@@ -71,7 +77,7 @@ export class Pending {
     const facts = {
       followed,
       members: group === undefined ? undefined : followed,
-      live: new Set(rows.live),
+      live: accountsIn(rows.live),
       restrictions: restrictionsIn(rows.restrictions),
     }
     const isVisible = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
@@ -167,12 +173,12 @@ export class Pending {
               as: 'restrictions',
             },
           },
-          { $lookup: { ...among(user_stats, '_id', {}), as: 'live' } },
+          { $lookup: { ...among(user_stats, '_id', {}, ...accountFields), as: 'live' } },
           {
             $project: {
               waiting: { $max: [{ $size: '$delivered' }, { $size: '$filled' }] },
               followed: `$edges.${other}`,
-              live: '$live._id',
+              live: 1,
               restrictions: { other: 1, kind: 1 },
               delivered: { $setIntersection: ['$authors', '$delivered._id'] },
               filled: { $setIntersection: ['$authors', '$filled._id'] },

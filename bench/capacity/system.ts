@@ -1,14 +1,13 @@
 import { Timestamp } from 'mongodb'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import { type FeedStrategyName, isMaterialised } from '../../src/feed/strategies/list.ts'
+import {
+  type FeedStrategyName,
+  isMaterialised,
+  materialisedNames,
+} from '../../src/feed/strategies/list.ts'
 import type { Child } from '../child-process.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
-import {
-  clearBuckets,
-  type FeedsDatabase,
-  maintainOnly,
-  storedStrategies,
-} from '../feeds/feeds-database.ts'
+import { clearBuckets, type FeedsDatabase, maintainOnly } from '../feeds/feeds-database.ts'
 import { type Server, startServer } from '../feeds/http.ts'
 import type { HttpLoadResult, LoadJob } from '../feeds/load-process.ts'
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
@@ -32,12 +31,12 @@ const connections = 16
 /** The number of posts to large audiences at once: their deliveries keep mongod busy. */
 export const connectionsOfLargePosts = 4
 
-const maintained = { FEED_MAINTAINED: storedStrategies.join(',') } as const
+const maintained = { FEED_MAINTAINED: materialisedNames.join(',') } as const
 
 /** Opens a database in which all strategies are registered before the first user, so that they cover every reader. */
 export async function openCapacityDatabase(log: (line: string) => void): Promise<FeedsDatabase> {
   const database = await openBenchDatabase(log, maintained, { socketTimeoutMS: 120_000 })
-  await registerStrategies(database.services, storedStrategies)
+  await registerStrategies(database.services, materialisedNames)
   const registered = await database.services.collections.strategies.find().toArray()
   return { ...database, registered }
 }

@@ -1,7 +1,7 @@
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
-import { collectionNames, type FeedsDatabase } from '../feeds/feeds-database.ts'
+import { collectionNames, entryPaths, type FeedsDatabase } from '../feeds/feeds-database.ts'
 import { type ConstantsGraph, followeesEach } from './graphs.ts'
 import { measureStorage } from './storage.ts'
 import { openStrategyServices, prepareStrategy } from './system.ts'
@@ -58,7 +58,7 @@ export async function countStored(
   strategy: MaterialisedName,
   documents: number,
 ): Promise<number> {
-  if (strategy !== 'TIME_BUCKETS' && strategy !== 'SIZED_BUCKETS') return documents
+  if (strategy === 'CACHE' || entryPaths(strategy)[0] !== 'entries.post') return documents
   const [sum] = await db
     .collection(collectionNames[strategy])
     .aggregate<{ entries: number }>([

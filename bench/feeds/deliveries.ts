@@ -1,4 +1,5 @@
 import { ObjectId } from 'mongodb'
+import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { BenchOptions } from '../options.ts'
 import { postText } from './bulk-data.ts'
@@ -9,7 +10,6 @@ import {
   fillCaches,
   maintainOnly,
   runDueJobs,
-  type StoredStrategy,
 } from './feeds-database.ts'
 import { type Graph, shuffleUsers } from './graph.ts'
 import {
@@ -93,7 +93,7 @@ export function selectAuthors(graph: Graph, deliveries: number): UserId[] {
 /** Measures the delivery of a post of each author under one strategy. @returns the time and the stored entries. */
 export async function measureFeedline(
   database: FeedsDatabase,
-  strategy: StoredStrategy,
+  strategy: MaterialisedName,
   authors: readonly UserId[],
 ) {
   const { services } = database

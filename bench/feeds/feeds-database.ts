@@ -1,9 +1,13 @@
 import { ObjectId } from 'mongodb'
 import { pino } from 'pino'
-import type { StrategyDoc } from '../../src/db/collections.ts'
+import { catalogue, type StrategyDoc } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import {
+  byStrategy,
+  type MaterialisedName,
+  materialisedNames,
+} from '../../src/feed/strategies/list.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
@@ -11,18 +15,11 @@ import { type BenchDatabase, openBenchDatabase, openServices } from '../database
 import { fillerPosts, insertInBatches } from './bulk-data.ts'
 
 /** The collection of entries of each strategy that stores timelines. */
-export const collectionNames = {
-  TIME_BUCKETS: 'timed_buckets',
-  SIZED_BUCKETS: 'sized_buckets',
-  CACHE: 'timeline_cache',
-  INBOX: 'inbox',
-} as const satisfies Partial<Record<FeedStrategyName, string>>
-export type StoredStrategy = keyof typeof collectionNames
-export const storedStrategies = Object.keys(collectionNames) as StoredStrategy[]
+export const collectionNames = byStrategy(({ storedForm }) => storedForm.collection)
 
 /** The environment variables of the benchmark. Entries embed author and text, as Socialite's do. */
 export const feedEnv = {
-  FEED_MAINTAINED: storedStrategies.join(','),
+  FEED_MAINTAINED: materialisedNames.join(','),
   FEED_STRATEGY: 'FANOUT_ON_READ',
   TIMELINE_ENTRIES: 'text',
 } as const
@@ -36,7 +33,7 @@ export interface FeedsDatabase extends BenchDatabase {
 /** Creates a new database, and services that can maintain all strategies. */
 export async function openFeedsDatabase(log: (line: string) => void): Promise<FeedsDatabase> {
   const database = await openBenchDatabase(log, feedEnv, { socketTimeoutMS: 60_000 })
-  await registerStrategies(database.services, storedStrategies)
+  await registerStrategies(database.services, materialisedNames)
   const registered = await database.services.collections.strategies.find().toArray()
   return { ...database, registered }
 }
@@ -50,8 +47,8 @@ export async function openMonitored({ uri, db }: BenchDatabase) {
 /** Back-fills all strategies with posts that were inserted without deliveries, as after an import. */
 export async function backfill(database: FeedsDatabase): Promise<void> {
   const { services } = database
-  await maintainOnly(database, storedStrategies)
-  for (const name of storedStrategies) await services.registrations.rebuild(name)
+  await maintainOnly(database, materialisedNames)
+  for (const name of materialisedNames) await services.registrations.rebuild(name)
   await runDueJobs(services)
 }
 
@@ -72,7 +69,7 @@ export const runDueJobs = (services: Services): Promise<void> => createWorker(se
 /** Maintains only these strategies from now on. Keeps their stored entries as they are. */
 export async function maintainOnly(
   { services, registered }: FeedsDatabase,
-  names: readonly StoredStrategy[],
+  names: readonly MaterialisedName[],
 ): Promise<void> {
   const { strategies } = services.collections
   await strategies.deleteMany({})
@@ -82,7 +79,8 @@ export async function maintainOnly(
 
 /** Deletes all stored entries except caches. It drops the collections, which is fast. */
 export async function clearBuckets({ db }: FeedsDatabase): Promise<void> {
-  for (const name of ['timed_buckets', 'sized_buckets', 'inbox']) await db.dropCollection(name)
+  for (const name of Object.values(collectionNames))
+    if (name !== 'timeline_cache') await db.dropCollection(name)
   await applyIndexes(db, 'collection')
 }
 
@@ -105,10 +103,10 @@ export async function fillCaches(
 /** Counts the entries of these posts, without the entries of their authors. Counts each pair of reader and post once. */
 export async function countEntries(
   { collections }: Services,
-  strategy: StoredStrategy,
+  strategy: MaterialisedName,
   authors: ReadonlyMap<string, UserId>,
 ): Promise<number> {
-  const [post, reader] = entryPaths[collectionNames[strategy]]
+  const [post, reader] = entryPaths(strategy)
   const unwind = post.startsWith('entries') ? [{ $unwind: '$entries' }] : []
   const found = await collections[collectionNames[strategy]]
     .aggregate<{ _id: { post: ObjectId; reader: string } }>([
@@ -120,10 +118,10 @@ export async function countEntries(
   return found.filter(({ _id }) => authors.get(_id.post.toHexString()) !== _id.reader).length
 }
 
-/** The paths of the post and of the reader in each collection of entries. */
-export const entryPaths = {
-  timed_buckets: ['entries.post', '_id.reader'],
-  sized_buckets: ['entries.post', 'reader'],
-  timeline_cache: ['entries.post', '_id'],
-  inbox: ['_id.post', '_id.reader'],
-} as const
+/** The paths of the post and of the reader in the documents of a strategy. */
+export function entryPaths(strategy: MaterialisedName): readonly [post: string, reader: string] {
+  const { shape } = catalogue('collection')[collectionNames[strategy]]
+  const { _id, reader, entries } = shape?.properties ?? {}
+  const ofReader = reader ? 'reader' : _id?.properties ? '_id.reader' : '_id'
+  return [entries ? 'entries.post' : '_id.post', ofReader]
+}

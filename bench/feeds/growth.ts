@@ -155,7 +155,7 @@ async function measureBytes(db: Db, strategy: ComparedStrategy, reader?: UserId)
   const name = collectionNames[strategy]
   const pipeline = reader
     ? [
-        { $match: { [entryPaths[name][1]]: reader } },
+        { $match: { [entryPaths(strategy)[1]]: reader } },
         { $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } },
       ]
     : [{ $collStats: { storageStats: {} } }, { $project: { bytes: '$storageStats.size' } }]

@@ -5,12 +5,13 @@ import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
 import { setMarks } from '../../src/db/marks.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
+import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { batches } from '../../src/lib/batch.ts'
 import { type EdgeId, timeIdAt } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
-import { feedEnv, storedStrategies } from '../feeds/feeds-database.ts'
+import { feedEnv } from '../feeds/feeds-database.ts'
 import type { BenchOptions } from '../options.ts'
 import { readMongodCpuUs } from '../reads/feedline-sides.ts'
 import { type EdgeFile, writeEdgeFile } from './edge-file.ts'
@@ -51,7 +52,7 @@ async function measureRound(file: EdgeFile, log: (line: string) => void) {
   await using database = await openBenchDatabase(log, feedEnv, { socketTimeoutMS: 60_000 })
   const { services, db } = database
   await prepareAsLoad(db)
-  await registerStrategies(services, storedStrategies)
+  await registerStrategies(services, materialisedNames)
   let edges = 0
   const graph = await measure(database, async () => {
     edges = (await importGraph(services, { file: file.path, mutual: true })).written.edges

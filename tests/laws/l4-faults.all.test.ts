@@ -15,7 +15,7 @@ it(
     const { report, progress } = await runFaults([
       '--minutes',
       // Long enough for the acknowledgements below on a busy machine too.
-      String(patient(25_000) / 60_000),
+      String(patient(40_000) / 60_000),
       '--seed',
       '8',
       '--clients',

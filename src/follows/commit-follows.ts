@@ -3,6 +3,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
+import { isShown, mirrored } from '../visibility/rules.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import {
   countersOf,
@@ -111,8 +112,14 @@ async function readState(
     .map(({ follower }) => follower)
   const state = { followee, edges: stored, followeesMax }
   if (newFollowers.length === 0) return { ...state, blocked: new Set(), newIds: new Map() }
-  // The rules of this purpose are the same from both sides.
-  const blocked = await visibilityFor(followee, tx).hiddenAmong('FOLLOW', newFollowers)
+  // One side has the restrictions of the whole batch.
+  const facts = await visibilityFor(followee, tx).load('FOLLOW', [...newFollowers, followee])
+  const blocked = new Set(
+    newFollowers.filter((follower) => {
+      const restrictions = new Map([[followee, mirrored(facts.restrictions.get(follower))]])
+      return !isShown('FOLLOW', follower, { user: followee }, { ...facts, restrictions })
+    }),
+  )
   // A single write may fail with its transaction. In a batch, the others must not.
   const live = isAlone ? undefined : await stats.byIds([...newFollowers, followee], tx)
   const ids = await edges.newIds(

@@ -13,6 +13,7 @@ import {
   objectsIn,
 } from '../support/blocked-world.ts'
 import { mutationArguments } from '../support/mutation-arguments.ts'
+import { share } from '../support/repetition.ts'
 import { type SchemaPath, schemaPaths } from '../support/schema-paths.ts'
 import { handle } from '../support/services.ts'
 
@@ -136,7 +137,7 @@ test('without a block, each field of the schema shows the other user or content 
   expect([...new Set(expected)].filter((place) => !seen.has(place))).toEqual([])
 })
 
-test.each(sides)(
+test.each(share(1, sides))(
   'a block hides from %s on every path of Query what belongs to %s',
   async (viewer, hidden) => {
     await block()
@@ -150,7 +151,7 @@ test.each(sides)(
   },
 )
 
-test.each(sides)(
+test.each(share(1, sides, 1))(
   'a block hides from %s in every mutation, also a repeated one, what belongs to %s',
   async (viewer, hidden) => {
     const leaks: string[] = []

@@ -156,7 +156,7 @@ const errorsOf = ({ outcomes }: { readonly outcomes: readonly Told[] }) =>
   outcomes.flatMap(({ error }) => (error ? [error.message] : []))
 
 describe.each(['likes', 'comments'] as const)('%s', (kind) => {
-  describe.each(Object.keys(moments))('when %s', (moment) => {
+  describe.each(share(1, Object.keys(moments), kind === 'likes' ? 0 : 1))('when %s', (moment) => {
     const scene = moments[moment] as Scene
 
     test.each(Object.keys(failures))(

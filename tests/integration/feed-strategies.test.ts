@@ -24,10 +24,12 @@ for (const entries of share(entryContents.length, entryContents, feedStrategyNam
   describeFeedStrategy('INBOX', entries, feedStrategyNames.length, celebrities)
 }
 
-describe.each([
-  ['without celebrities', {}],
-  ['with celebrities', celebrities],
-] as const)('every strategy together, %s', (_, feed) => {
+describe.each(
+  share(1, [
+    ['without celebrities', {}],
+    ['with celebrities', celebrities],
+  ] as const),
+)('every strategy together, %s', (_, feed) => {
   const names = feedStrategyNames
   const fixture = useFeedFixture('INBOX', 'author', names, feed)
 

@@ -7,6 +7,7 @@ import { type AnsweringProcess, answeringProcess } from '../support/answering.ts
 import { sameLimits } from '../support/engagement.ts'
 import { heldAtCall, holdable } from '../support/faulty.ts'
 import { gate } from '../support/jobs.ts'
+import { share } from '../support/repetition.ts'
 import { handle, servicesOver, useServices } from '../support/services.ts'
 
 const strategy = 'INBOX'
@@ -130,14 +131,17 @@ async function raced(name: ChangeName, at: number) {
 const callsMax = 20
 
 describe('a change while a page is read and its answer is kept', () => {
-  test.each(Object.keys(changes) as ChangeName[])('%s shows on the next page', async (change) => {
-    for (let at = 0; ; at++) {
-      const { next, right, isHeld } = await raced(change, at)
-      expect(next, `held at call ${at}`).toEqual([right, right])
-      if (!isHeld) break
-      expect(at).toBeLessThan(callsMax)
-    }
-  })
+  test.each(share(1, Object.keys(changes) as ChangeName[]))(
+    '%s shows on the next page',
+    async (change) => {
+      for (let at = 0; ; at++) {
+        const { next, right, isHeld } = await raced(change, at)
+        expect(next, `held at call ${at}`).toEqual([right, right])
+        if (!isHeld) break
+        expect(at).toBeLessThan(callsMax)
+      }
+    },
+  )
 
   test('is missed by the mutant that reads versions after the page', async () => {
     const { feed } = keepers.held.services
@@ -210,14 +214,17 @@ describe('a change whose version is created while it is under way', () => {
   /** Changes that count from their commit on, not from a delivery. */
   const sudden: readonly ChangeName[] = ['an unfollow', 'a mute', 'a deletion', 'a new name']
 
-  test.each(Object.keys(changes) as ChangeName[])('%s shows on the next page', async (name) => {
-    const holds = Array.from({ length: 8 }, (_, at) => heldAtCall(harness.database.db, at, 'all'))
-    for (const held of [...holds, heldAtCommit(harness.database.client)]) {
-      const { next, rested, right } = await created(name, held)
-      expect(rested).toEqual(right)
-      if (sudden.includes(name)) expect(next).toEqual(right)
-    }
-  })
+  test.each(share(1, Object.keys(changes) as ChangeName[], 1))(
+    '%s shows on the next page',
+    async (name) => {
+      const holds = Array.from({ length: 8 }, (_, at) => heldAtCall(harness.database.db, at, 'all'))
+      for (const held of [...holds, heldAtCommit(harness.database.client)]) {
+        const { next, rested, right } = await created(name, held)
+        expect(rested).toEqual(right)
+        if (sudden.includes(name)) expect(next).toEqual(right)
+      }
+    },
+  )
 
   test('is missed by the mutant that raises only the versions that it finds', async () => {
     const { next, right } = await created(

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { loadMissingMarks, setMarks, versionsMark } from '../db/marks.ts'
+import { type Deployment, upgradedText } from '../db/deployment.ts'
+import { loadMissingMarks, setMarks } from '../db/marks.ts'
 import { type MigrationPlan, migrate, planMigration } from '../db/migrations/migrate.ts'
 import { schemaVersion } from '../db/schema-version.ts'
 import { configFor } from '../environment.ts'
@@ -57,13 +58,12 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
     return
   }
   const missing = await loadMissingMarks(database.db.collection('meta'))
-  if (missing.length > 0) console.log(untilStopped(missing.includes(versionsMark)))
+  if (missing.length > 0) console.log(untilStopped(missing))
 }
 
-const untilStopped = (noVersions: boolean) =>
-  `Servers ${noVersions ? 'keep no pages in memory, and ' : ''}remove no old entries of timelines until you run ` +
-  '"feedline migrate --previous-stopped". ' +
-  'Run it when no process of the previous release runs any more.'
+const untilStopped = (missing: Deployment['missing']): string =>
+  'Run "feedline migrate --previous-stopped" when no process of the previous release runs any more. ' +
+  `Until then: ${upgradedText(missing)}.`
 
 function planText({ from, changes }: MigrationPlan): string {
   if (from === undefined || from === schemaVersion) return nothingToDo(from)

@@ -29,17 +29,22 @@ export const featureCollections = {
   engagement: engagementCollections,
   timelines: timelineCollections,
 }
-
-const specs = {
-  ...featureCollections.accounts,
-  ...featureCollections.follows,
-  ...featureCollections.posts,
-  ...featureCollections.engagement,
-  ...featureCollections.timelines,
-  ...jobCollections,
-  ...importCollections,
-  ...coreCollections,
+const allCollections = {
+  ...featureCollections,
+  jobs: jobCollections,
+  imports: importCollections,
+  core: coreCollections,
 }
+
+type All = (typeof allCollections)[keyof typeof allCollections]
+type Joined<Each> = (Each extends unknown ? (each: Each) => void : never) extends (
+  all: infer Specs,
+) => void
+  ? Specs
+  : never
+
+/** Every collection by its name. */
+export const specs = Object.assign({}, ...Object.values(allCollections)) as Joined<All>
 type Specs = typeof specs
 
 /** The document type of each collection. */
@@ -65,21 +70,6 @@ export const catalogue = (
       },
     ]),
   ) as unknown as Record<CollectionName, CollectionSpec>
-
-/** The collections whose documents have a checked shape. */
-export type ShapedName = {
-  [Name in CollectionName]: Specs[Name] extends { readonly shape: Shape } ? Name : never
-}[CollectionName]
-
-/**
- * The shapes of stored documents. `feedline verify` names each document that has another shape. Reads of a request pass
- * over it. Fields that a later release adds are allowed.
- */
-export const shapes = Object.fromEntries(
-  Object.entries<CollectionSpec>(specs).flatMap(([name, { shape }]) =>
-    shape ? [[name, shape]] : [],
-  ),
-) as Readonly<Record<ShapedName, Shape>>
 
 /** The table of docs/explanation/architecture.md. */
 export const collectionTable = (): readonly (readonly string[])[] => [

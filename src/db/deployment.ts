@@ -203,15 +203,22 @@ export function deploymentLines(deployment: Deployment & { isEmbedded: boolean }
   ]
 }
 
+/** How an upgraded database differs while it lacks marks. */
+export const upgradedText = (missing: Deployment['missing']): string =>
+  textOf('upgraded', rowsWithout(missing))
+
 const rowsWithout = (missing: Deployment['missing']): readonly Difference[] =>
   Object.values<Difference>(differences).filter(({ mark }) => !mark || missing.includes(mark))
 
-function lineOf(name: keyof typeof deployments, rows: readonly Difference[]): string {
+const lineOf = (name: keyof typeof deployments, rows: readonly Difference[]): string =>
+  `deployment: ${plain(deployments[name])}. Unlike on a replica set: ${textOf(name, rows)}`
+
+function textOf(name: keyof typeof deployments, rows: readonly Difference[]): string {
   const texts = rows.flatMap((row) => {
     const behaviour = row[name]
     return behaviour ? [`${row.mechanism}: ${behaviour.does}`] : []
   })
-  return plain(`deployment: ${deployments[name]}. Unlike on a replica set: ${texts.join('; ')}`)
+  return plain(texts.join('; '))
 }
 
 /** A text without the links and quotes of Markdown. */

@@ -1,9 +1,21 @@
-import { type ShapedName, shapes } from './collections.ts'
+import { type CollectionName, type CollectionSpec, specs } from './collections.ts'
 import type { Document } from './mongo.ts'
 import { conforms, type Shape } from './shape.ts'
 
-export { type ShapedName, shapes } from './collections.ts'
-export { conforms, type Shape } from './shape.ts'
+/** The collections whose documents have a checked shape. */
+export type ShapedName = {
+  [Name in CollectionName]: (typeof specs)[Name] extends { readonly shape: Shape } ? Name : never
+}[CollectionName]
+
+/**
+ * The shapes of stored documents. `feedline verify` names each document that has another shape. Reads of a request pass
+ * over it. Fields that a later release adds are allowed.
+ */
+export const shapes = Object.fromEntries(
+  Object.entries<CollectionSpec>(specs).flatMap(([name, { shape }]) =>
+    shape ? [[name, shape]] : [],
+  ),
+) as Readonly<Record<ShapedName, Shape>>
 
 export const shapedNames = Object.keys(shapes) as ShapedName[]
 

@@ -14,8 +14,8 @@ export interface OverflowDoc {
 }
 
 /**
- * An engagement of a user, written in the transaction of its entry. So every entry has one of these. A document without an entry in
- * the post does not count.
+ * An engagement of a user, written in the transaction of its entry. So every entry has one of these. A document without
+ * an entry in the post does not count.
  */
 export interface EngagementByUserDoc {
   readonly _id: ObjectId

@@ -3,7 +3,7 @@ import type { Collections, EngagementDoc, FacetDoc, PostDoc } from '../db/collec
 import { entryShapes } from '../db/collections.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, isObjectId, toObjectId } from '../db/object-id.ts'
-import { conforms } from '../db/shapes.ts'
+import { conforms } from '../db/shape.ts'
 import {
   type EngagementId,
   type PostId,

@@ -1,6 +1,7 @@
 import type { FollowEventDoc, RestrictionDoc } from '../db/collections.ts'
 import type { ObjectId } from '../db/mongo.ts'
-import { conforms, shapes } from '../db/shapes.ts'
+import { conforms } from '../db/shape.ts'
+import { shapes } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Edges, StoredEdge } from '../follows/edges.ts'
 import { pairKey } from '../follows/pair-lists.ts'

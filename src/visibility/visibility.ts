@@ -45,7 +45,10 @@ export type UserPurpose = {
   [P in Purpose]: FactFor<P> extends keyof FactReads ? P : never
 }[Purpose]
 
-/** What each fact about users is where nothing is read, and whether it is about the viewer too: anonymous viewers have none. */
+/**
+ * What each fact about users is where nothing is read, and whether it is about the viewer too: an anonymous viewer has no
+ * such facts.
+ */
 const userFacts: {
   readonly [Fact in keyof FactReads]: { readonly none: Facts[Fact]; readonly ofViewer: boolean }
 } = {

@@ -26,8 +26,12 @@ async function run(...args: string[]) {
 const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']
 
 const untilStopped =
-  'Servers keep no pages in memory, and remove no old entries of timelines until you run "feedline migrate --previous-stopped". ' +
-  'Run it when no process of the previous release runs any more.\n'
+  'Run "feedline migrate --previous-stopped" when no process of the previous release runs any more. ' +
+  'Until then: answers in memory, PAGE_CACHE_MB: none; ' +
+  'a post to a small audience under INBOX: delivered by a job right after the commit; ' +
+  'a post that is deleted during a back-fill: always looked for; retention: everything is kept; ' +
+  'celebrities: no author becomes one; ' +
+  'writes of the previous release: refused by MongoDB if this release would not see them.\n'
 
 describe('a database of an older schema version', () => {
   beforeEach(async () => {

@@ -70,16 +70,6 @@ const known: readonly {
     problem: /^looks at \d+ for \d+$/,
     why: 'as sized-buckets.ts',
   },
-  {
-    from: 'src/feed/strategies/trimmed-buckets.ts',
-    problem: /^(sorts in memory|looks at \d+ for \d+)$/,
-    why: 'a trim sorts the entries of a reader’s newest buckets, at most twice as many entries as are kept',
-  },
-  {
-    from: 'src/feed/strategies/trimmed-periods.ts',
-    problem: /^(sorts in memory|looks at \d+ for \d+)$/,
-    why: 'a trim counts the entries of all buckets that a reader has, a document for each kept period, and sorts the counts',
-  },
 ]
 
 const recorded: Shape[] = existsSync(shapesFolder)
@@ -152,6 +142,11 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     }
     expect(problems).toEqual([])
   })
+})
+
+test('each known problem is of a file that exists', () => {
+  const gone = known.filter(({ from }) => !existsSync(join(import.meta.dirname, '../..', from)))
+  expect(gone).toEqual([])
 })
 
 test('every recorded read of a job waits for the transaction of the job', () => {

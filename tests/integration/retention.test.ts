@@ -9,6 +9,7 @@ import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { examinedFor } from '../support/examined.ts'
 import { effects, Killed, killedAtWrite } from '../support/faulty.ts'
+import { openFollowedAuthor } from '../support/followed-author.ts'
 import { recorded } from '../support/mongo.ts'
 import { visibilityRead } from '../support/page-commands.ts'
 import { handle, openAccounts, servicesOver, storeOf, useServices } from '../support/services.ts'
@@ -245,11 +246,7 @@ describe('several processes', () => {
   }
 
   beforeAll(async () => {
-    const { edges, transactions } = harness.services
-    await openAccounts(harness.services, [reader, author])
-    const edge = { follower: reader, followee: author, source: 'FEEDLINE' as const }
-    const id = mint.next<EdgeId>()
-    await transactions.run((tx) => edges.insert(tx, [{ id, ...edge }]))
+    await openFollowedAuthor(harness, author, [reader])
     await harness.services.registry.read()
     ids = []
     await publish(20)
@@ -353,11 +350,7 @@ describe('a sweep that is killed at any of its writes', () => {
   }
 
   beforeAll(async () => {
-    const { edges, transactions } = harness.services
-    await openAccounts(harness.services, [reader, author])
-    const edge = { follower: reader, followee: author, source: 'FEEDLINE' as const }
-    const id = mint.next<EdgeId>()
-    await transactions.run((tx) => edges.insert(tx, [{ id, ...edge }]))
+    await openFollowedAuthor(harness, author, [reader])
     for (let n = 0; n < 12; n++) await post()
   })
 

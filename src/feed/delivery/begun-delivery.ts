@@ -54,8 +54,9 @@ export class BegunDeliveries {
   constructor(private readonly parts: BegunDeliveryParts) {}
 
   /**
-   * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries, but no post of
-   * a celebrity. Two commands in the transaction. None on a sharded cluster, where the transaction would take part on each reader's shard.
+   * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries, but no post
+   * of a celebrity. Two commands in the transaction. None on a sharded cluster, where the transaction would take part on
+   * each reader's shard.
    * @returns for each job, what is left after the commit: new versions, and the check of the registrations.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {

@@ -132,9 +132,9 @@ export class FeedService {
    * Reads a slice of a timeline, and the stamp of what decides it. A slice that shows posts at their commit has none:
    * no version can tell. These are the slices of FANOUT_ON_READ, and of INBOX with celebrities that the reader follows.
    *
-   * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or a
-   * higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored timeline cannot be read,
-   * FANOUT_ON_READ serves, which depends on no registration.
+   * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or
+   * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
+   * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
    * Cost: the strategy's commands and one for facts, and the same again for each refill. With `stamping`, one for the
    * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
    */

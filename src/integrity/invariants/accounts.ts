@@ -1,6 +1,7 @@
 import type { UserDoc, UserStatsDoc } from '../../db/collections.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
-import { conforms, shapes } from '../../db/shapes.ts'
+import { conforms } from '../../db/shape.ts'
+import { shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'

@@ -1,7 +1,7 @@
 import type { Collection, Document } from '../../db/mongo.ts'
 import { EJSON } from '../../db/mongo.ts'
+import { conforms } from '../../db/shape.ts'
 import {
-  conforms,
   malformed,
   type ShapedName,
   shapedNames,

@@ -1,7 +1,8 @@
 import type { CollectionName, Documents } from '../../db/collections.ts'
 import type { Collection } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
-import { conforms, type ShapedName, shapes } from '../../db/shapes.ts'
+import { conforms } from '../../db/shape.ts'
+import { type ShapedName, shapes } from '../../db/shapes.ts'
 import { raiseTimelines } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import {

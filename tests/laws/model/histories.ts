@@ -183,8 +183,8 @@ const slow: fc.Arbitrary<SlowStep> = fc
     return { kind: 'slow', held, at, expired, concurrent: author ? posted(author) : concurrent }
   })
 
-/** A promotion and a demotion of an author, with some steps left out. */
-const demotion: fc.Arbitrary<Step[]> = fc
+/** An author becomes a celebrity and loses followers again, with some steps left out. */
+const celebrity: fc.Arbitrary<Step[]> = fc
   .record({
     users: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
     walk,
@@ -270,7 +270,7 @@ export const anyPlan: fc.Arbitrary<Plan> = fc.record({
       fc.oneof(
         { weight: 60, arbitrary: quick.map((step): Step[] => [step]) },
         { weight: 7, arbitrary: slow.map((step): Step[] => [step]) },
-        { weight: 2, arbitrary: demotion },
+        { weight: 2, arbitrary: celebrity },
         { weight: 2, arbitrary: staleCache },
       ),
       { minLength: 5, maxLength: 40, size: 'max' },

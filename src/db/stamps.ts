@@ -114,7 +114,7 @@ export class StampBuilder {
    * shared, and two more if versions are missing.
    */
   async coverAccounts(accounts: readonly Subject[]): Promise<void> {
-    const unknown = accounts.filter((account) => !this.accounts.has(account))
+    const unknown = [...new Set(accounts)].filter((account) => !this.accounts.has(account))
     if (unknown.length + this.accounts.size > accountsMax) this.spoil()
     if (!this.isSpoiled) await this.see([...unknown.map(groupOf), ...unknown])
     await this.add(unknown.map(groupOf), this.versions)

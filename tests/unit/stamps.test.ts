@@ -108,3 +108,11 @@ test('the versions of unchanged groups stand for those of their accounts in the 
   expect(builder?.finish()?.accounts.get(author)).toBe('a')
   expect(reads.flat().filter((one) => one === author)).toEqual([])
 })
+
+test('many posts of few authors have a stamp', async () => {
+  const { versions } = versionsOf(new Map())
+  versions.loadOrCreate = async (subjects) => new Map(subjects.map((subject) => [subject, 'v']))
+  const builder = (await new Stamping(versions).begin('reader')) as StampBuilder
+  await builder.coverAccounts(Array.from({ length: 300 }, () => author))
+  expect(builder.finish()?.accounts.get(author)).toBe('v')
+})

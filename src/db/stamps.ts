@@ -77,15 +77,28 @@ export class Stamping {
     return builder
   }
 
-  /** Reads versions that the request has not seen. */
-  private async look(subjects: readonly Subject[]): Promise<void> {
+  /**
+   * The current versions of accounts, read after everything that the request has seen. One command, shared, and two more
+   * if versions are missing.
+   */
+  async readAccounts(accounts: readonly Subject[]): Promise<SeenVersions> {
+    return this.versions.loadOrCreate(accounts)
+  }
+
+  /** Reads versions that the request has not seen. At most one command, shared. */
+  async look(subjects: readonly Subject[]): Promise<void> {
     const unseen = subjects.filter((subject) => !this.seen.has(subject))
     const found = await this.versions.load(unseen)
     for (const subject of unseen) this.seen.set(subject, found.get(subject))
   }
 
-  /** As {@link look}, but creates missing versions. */
-  private async see(subjects: readonly Subject[]): Promise<(string | undefined)[]> {
+  /** The version that the request has seen. Undefined: it has seen none. */
+  valueOf(subject: Subject): string | undefined {
+    return this.seen.get(subject)
+  }
+
+  /** As {@link look}, but creates missing versions, with two commands more. @returns the versions, in order. */
+  async see(subjects: readonly Subject[]): Promise<(string | undefined)[]> {
     const missing = [...new Set(subjects)].filter((subject) => this.seen.get(subject) === undefined)
     const found = await this.versions.loadOrCreate(missing)
     for (const subject of missing) this.seen.set(subject, found.get(subject))

@@ -1,13 +1,17 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
+import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
+import type { KeptRelations } from '../follows/kept-relations.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
+import type { KeptPosts } from '../posts/kept-posts.ts'
 import type { Posts } from '../posts/posts.ts'
+import type { KeptAccounts } from '../users/kept-accounts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import type { FeedConfig } from './config.ts'
@@ -50,6 +54,10 @@ export interface FeedParts {
     readonly stats: UserStats
     readonly edges: Edges
     readonly visibilityFor: (viewer: UserId) => Visibility
+    readonly keptAccounts: KeptAccounts
+    readonly keptRelations: KeptRelations
+    readonly keptPosts: KeptPosts
+    readonly summaries: EngagementSummaries
   }
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -88,7 +96,7 @@ export function createFeeds(
 ): Feeds {
   const { follows, posts, edges, visibilityFor } = core
   const registry = new Registry(collections.strategies)
-  const pageFacts = new PageFactsReader(collections, edges, registry)
+  const pageFacts = new PageFactsReader({ ...core, collections, registry, versions })
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
   const registrations = new Registrations({ collections, outbox, transactions, mint })

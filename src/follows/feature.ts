@@ -1,11 +1,12 @@
 import type { Tx } from '../db/mongo.ts'
-import { type Core, defineFeature } from '../feature.ts'
+import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Admission, Visibility } from '../visibility/visibility.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
+import { KeptRelations } from './kept-relations.ts'
 import { Mutuals } from './mutuals.ts'
 import { GraphPurge } from './purge.ts'
 import { Restrictions } from './restrictions.ts'
@@ -38,6 +39,7 @@ export const follows = defineFeature({
       visibilityFor,
       admission,
       follows,
+      keptRelations: new KeptRelations({ follows, restrictions, ...shareOfMemory(config, 1 / 8) }),
       mutuals: new Mutuals(edges, follows),
       suggestions: new Suggestions({ edges, follows, visibilityFor }),
       graph: new GraphPurge(collections, edges, stats, transactions),

@@ -1,4 +1,4 @@
-import { singleBatch } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
@@ -62,6 +62,29 @@ export class Restrictions {
       },
     )
     return restrictionsIn(await cursor.toArray())
+  }
+
+  /**
+   * All restrictions between `owner` and others. One covered command on one shard.
+   * @returns undefined for `limit` of them or more.
+   */
+  async restrictionsOf(
+    owner: UserId,
+    limit: number,
+  ): Promise<Map<UserId, Set<RestrictionKind>> | undefined> {
+    const docs = await this.parts.collections.restrictions
+      .find(
+        { owner },
+        {
+          ...requestTimeout,
+          batchSize: limit + 1,
+          projection: { _id: 0, other: 1, kind: 1 },
+          hint: { owner: 1, other: 1, kind: 1 },
+        },
+      )
+      .limit(limit)
+      .toArray()
+    return docs.length < limit ? restrictionsIn(docs) : undefined
   }
 
   /** The restrictions of pairs: by viewer, and then by user. One covered command, none without pairs. */

@@ -169,7 +169,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   }
   http.decorateRequest('viewer', undefined)
   const answers = new KeptAnswers({
-    bytesMax: config.feed.pageCacheMb * 1024 * 1024,
+    bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),
   })
   const { versions, summaries } = services

@@ -1,5 +1,6 @@
-import { type Core, defineFeature } from '../feature.ts'
+import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkAccounts } from '../integrity/invariants/accounts.ts'
+import { KeptAccounts } from './kept-accounts.ts'
 import { ReservedNames } from './names.ts'
 import { UserStats } from './stats.ts'
 import { Users } from './users.ts'
@@ -11,7 +12,12 @@ export const accounts = defineFeature({
   create: ({ config, collections, outbox, transactions, now }: Core) => {
     const stats = new UserStats(collections)
     const reserved = new ReservedNames(config.users.reservedHandles)
-    return { stats, users: new Users({ collections, stats, outbox, transactions, reserved, now }) }
+    const users = new Users({ collections, stats, outbox, transactions, reserved, now })
+    return {
+      stats,
+      users,
+      keptAccounts: new KeptAccounts({ users, stats, ...shareOfMemory(config, 1 / 8) }),
+    }
   },
   tasks: () => ({}),
   removal: () => ({}),

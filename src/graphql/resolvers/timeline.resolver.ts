@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
+import { viewerFields } from '../../engagement/kinds.ts'
 import { checkAll } from '../../errors.ts'
 import type { FeedStrategyName } from '../../feed/strategies/list.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
@@ -14,7 +15,7 @@ import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
 import { pollCursors } from '../poll-cursor.ts'
-import { presentTimelinePage, projectionOf } from '../present.ts'
+import { needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
 import { needsProfile } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { holesOf, isStableTimeline } from '../stable.ts'
@@ -71,11 +72,15 @@ export class TimelineResolver {
     const { window, base } = place
     const { group } = filter
     const selection = selectionOf(info)
+    const post = selection.of('edges', 'node')
+    const viewerHas = post.has(...viewerFields.keys())
     const page = await ctx.loaders.timeline.load({
       window,
       ...filter,
-      projection: projectionOf(selection.of('edges', 'node')),
-      profiles: needsProfile(selection.of('edges', 'node', 'author')),
+      projection: projectionOf(post),
+      counts: needsCounts(post),
+      viewerHas,
+      profiles: needsProfile(post.of('author')),
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     })
@@ -84,7 +89,7 @@ export class TimelineResolver {
       const holes = () => holesOf(String(info.path.key), selection, posts)
       ctx.keeping?.offerStamp(page.stamp, holes)
     }
-    primeLoaders(ctx.loaders, page.facts, group)
+    primeLoaders(ctx.loaders, page.facts, group, viewerHas)
     const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page
     return {

@@ -96,7 +96,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
 }
 
 /** Whether a request brings a document that its execution stores. */
-function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
+export function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
   // Most requests by GET have no document, and need not be parsed.
   if (request.method === 'GET' && !/[?&]query=/.test(request.url)) return false
   const name = readDocumentName(readMembers(request))

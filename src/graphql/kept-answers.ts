@@ -81,7 +81,8 @@ const bytesOf = ({ answer }: Visit): number =>
 /** What decides the whole answer but its holes. */
 interface Offer {
   readonly stamp: Stamp | undefined
-  readonly holesOf: () => readonly Hole[]
+  /** The template of the rendered answer. */
+  readonly templateOf: (body: string) => AnswerTemplate | undefined
 }
 
 /** What a request of a viewer does with kept answers. */
@@ -108,7 +109,12 @@ export class Keeping {
    * @param stamp undefined if no versions were read, or something without a version decides the field.
    */
   offerStamp(stamp: Stamp | undefined, holesOf: () => readonly Hole[] = () => []): void {
-    this.offer = { stamp, holesOf }
+    this.offer = { stamp, templateOf: (body) => templateOf(body, holesOf()) }
+  }
+
+  /** As {@link offerStamp}, of an answer that was rendered from a template. */
+  offerTemplate(stamp: Stamp | undefined, template: AnswerTemplate): void {
+    this.offer = { stamp, templateOf: () => template }
   }
 
   noteCost(cost: number): void {
@@ -138,7 +144,7 @@ export class Keeping {
       answers.note(key)
       return
     }
-    const template = templateOf(body, offer.holesOf())
+    const template = offer.templateOf(body)
     const etag = template?.holes.length === 0 ? etagOf(body) : undefined
     answers.keep(key, template && { template, stamp: offer.stamp, cost, etag, isNews, ...about })
   }

@@ -43,6 +43,7 @@ import { errorPlugin, formatError, requestError } from './errors.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { limits } from './limits.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
+import { answerPlanned } from './planned/answer-planned.ts'
 import { playgroundPage } from './playground.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { documentPlugin, readDocuments } from './read-documents.ts'
@@ -178,6 +179,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, viewerOf })
+  const { feed, keptPosts } = services
+  answerPlanned(http, { schema, feed, keptPosts, limiter, persisted, viewerOf })
   await http.register(fastifyApollo(apollo), {
     path: graphqlPath,
     method: ['GET', 'POST'],

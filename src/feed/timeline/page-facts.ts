@@ -39,6 +39,8 @@ export interface PageFacts extends Facts {
   readonly profiles: ReadonlyMap<UserId, User> | undefined
   /** The existing posts: whole posts if content was requested. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  /** The accounts of live authors, as they are kept. Undefined where nothing is kept. */
+  readonly accounts: ReadonlyMap<UserId, KeptAccount> | undefined
   /** The counts of the existing posts and the reader's own entries. Undefined if they were not read. */
   readonly summaries: ReadonlyMap<PostId, EngagementSummary> | undefined
   /** The registrations at the time of this read. */
@@ -121,6 +123,7 @@ export class PageFactsReader {
       members,
       stats: undefined,
       profiles: profilesIn(accounts),
+      accounts,
       registered,
     }
     const isShownAuthor = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
@@ -256,6 +259,7 @@ function factsOf(
     stats: statsIn(row.stats),
     profiles: row.users && usersIn(row.users),
     posts,
+    accounts: undefined,
     summaries: undefined,
   }
 }

@@ -1,5 +1,6 @@
 import { singleBatch } from '../db/client.ts'
 import type { Collections, PerKind, PostDoc } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { shareReads } from '../db/shared-reads.ts'
@@ -131,10 +132,10 @@ export class EngagementSummaries {
         }),
       )
     }
-    return this.collections.posts
-      .find(filter, { ...singleBatch, hint: { _id: 1 } })
-      .project<FoundPost>(projection)
-      .toArray()
+    return findAtOnce<PostDoc, FoundPost>(this.collections.posts, filter, {
+      projection,
+      hint: { _id: 1 },
+    })
   }
 
   private async readOverflow(

@@ -1,4 +1,5 @@
 import type { Collections } from '../db/collections.ts'
+import type { Stamping } from '../db/stamps.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
@@ -54,6 +55,7 @@ export interface FeedParts {
     readonly stats: UserStats
     readonly edges: Edges
     readonly visibilityFor: (viewer: UserId) => Visibility
+    readonly stamping: () => Stamping
     readonly keptAccounts: KeptAccounts
     readonly keptRelations: KeptRelations
     readonly keptPosts: KeptPosts

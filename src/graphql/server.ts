@@ -173,8 +173,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),
   })
-  const { versions, summaries } = services
-  answerAgain(http, { answers, versions, summaries, limiter, persisted, viewerOf })
+  const { stamping, summaries } = services
+  answerAgain(http, { answers, stamping, summaries, limiter, persisted, viewerOf })
   const { trusted } = parts
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production

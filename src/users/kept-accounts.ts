@@ -1,6 +1,6 @@
 import type { Account } from '../db/collections.ts'
 import { Memory } from '../db/memory.ts'
-import type { Stamping } from '../db/stamps.ts'
+import type { AccountSource, Stamping } from '../db/stamps.ts'
 import { accountsOf, groupOf } from '../db/versions.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from './stats.ts'
@@ -37,7 +37,7 @@ interface KeptAccountsParts {
  * group of accounts is. When a group has changed, the versions of its accounts decide. No missing account is kept: its
  * creation raises no version.
  */
-export class KeptAccounts {
+export class KeptAccounts implements AccountSource {
   private readonly entries: Memory<Entry>
 
   constructor(private readonly parts: KeptAccountsParts) {

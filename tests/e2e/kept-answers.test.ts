@@ -1,6 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { versionsMark } from '../../src/db/marks.ts'
-import { Stamping } from '../../src/db/stamps.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'
@@ -228,7 +227,7 @@ describe.each(share(1, ['CACHE', 'INBOX', 'TIME_BUCKETS']))('%s keeps', (strateg
       const asked = { ...request, strategy: strategy as never }
       const by = isMarked ? app.services : old
       for (let times = 0; times < 2; times++) {
-        const { stamp } = await by.feed.timeline(reader, asked, new Stamping(by.versions))
+        const { stamp } = await by.feed.timeline(reader, asked, by.stamping())
         expect(stamp !== undefined).toBe(isMarked)
       }
     }

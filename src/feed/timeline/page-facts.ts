@@ -9,8 +9,8 @@ import type {
 import type { Document, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId } from '../../db/object-id.ts'
 import { idIn } from '../../db/pages.ts'
-import { Stamping } from '../../db/stamps.ts'
-import { groupsOfAccounts, relationsOf, type Versions } from '../../db/versions.ts'
+import type { StampBuilder, Stamping } from '../../db/stamps.ts'
+import type { Versions } from '../../db/versions.ts'
 import type { EngagementSummaries, EngagementSummary } from '../../engagement/summaries.ts'
 import type { Edges } from '../../follows/edges.ts'
 import type { Follows } from '../../follows/follows.ts'
@@ -69,6 +69,8 @@ export interface FactsRequest {
   readonly counts?: boolean | undefined
   /** Whether the reader's own entries are needed. Default: no. */
   readonly viewerHas?: boolean | undefined
+  /** Takes the accounts on which the facts depend. Default: none are needed. */
+  readonly stamp?: StampBuilder | undefined
 }
 
 /** The parts that {@link PageFactsReader} works with. */
@@ -78,7 +80,8 @@ export interface PageFactsParts {
   readonly follows: Pick<Follows, 'followeesAmong'>
   readonly restrictions: Pick<Restrictions, 'restrictionsFor'>
   readonly registry: Pick<Registry, 'lookUp' | 'accept' | 'readUnder'>
-  readonly versions: Versions
+  readonly versions: Pick<Versions, 'isOn'>
+  readonly stamping: () => Stamping
   readonly keptAccounts: KeptAccounts
   readonly keptRelations: KeptRelations
   readonly keptPosts: KeptPosts
@@ -98,22 +101,27 @@ export class PageFactsReader {
   async load(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
     const { keptAccounts, versions } = this.parts
     const isKept = keptAccounts.isOn && (await versions.isOn('keptAnswers'))
-    return isKept ? this.loadKept(refs, request) : this.lookUp(refs, request)
+    if (isKept) return this.loadKept(refs, request)
+    request.stamp?.spoil()
+    return this.lookUp(refs, request)
   }
 
   private async loadKept(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
-    const { keptAccounts, registry, versions } = this.parts
-    const { reader, group } = request
+    const { keptAccounts, registry } = this.parts
+    const { reader, group, stamp } = request
     const authors = [...new Set(request.users)]
-    const stamping = new Stamping(versions)
-    await stamping.look([...groupsOfAccounts, 'registrations', ...relationsOf([reader])])
+    // Later than the candidates: a registration may have ended since.
+    const stamping = this.parts.stamping()
+    await stamping.seeFacts(reader)
+    const people = stamp ? [...new Set([...authors, reader])] : authors
     const others = authors.filter((author) => author !== reader)
     const [relations, accounts, members, registered] = await Promise.all([
       this.loadRelations(reader, others, stamping),
-      keptAccounts.load(authors, stamping),
+      keptAccounts.load(people, stamping),
       group === undefined ? undefined : this.parts.follows.followeesAmong(reader, others, group),
       registry.readUnder(stamping.valueOf('registrations')),
     ])
+    stamp?.coverAccounts(people, accounts, stamping)
     const live = new Map([...accounts].map(([id, { account }]) => [id, account]))
     const facts = {
       authors,

@@ -6,7 +6,7 @@ import type { RestrictionKind } from '../visibility/rules.ts'
 import type { Follows } from './follows.ts'
 import type { Restrictions } from './restrictions.ts'
 
-/** Whom a reader follows, and whom the reader muted, blocked, or is blocked by. */
+/** The users that a reader follows, and the mutes and blocks between the reader and others. */
 export interface Relations {
   readonly followees: ReadonlySet<UserId>
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>

@@ -179,8 +179,8 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, viewerOf })
-  const { feed, keptPosts } = services
-  answerPlanned(http, { schema, feed, keptPosts, limiter, persisted, viewerOf })
+  const { feed, keptPosts, pageFacts } = services
+  answerPlanned(http, { schema, feed, keptPosts, pageFacts, limiter, persisted, viewerOf })
   await http.register(fastifyApollo(apollo), {
     path: graphqlPath,
     method: ['GET', 'POST'],

@@ -99,11 +99,15 @@ export class PageFactsReader {
    * Call it after the candidates were read.
    */
   async load(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
-    const { keptAccounts, versions } = this.parts
-    const isKept = keptAccounts.isOn && (await versions.isOn('keptAnswers'))
-    if (isKept) return this.loadKept(refs, request)
+    if (await this.isKept()) return this.loadKept(refs, request)
     request.stamp?.spoil()
     return this.lookUp(refs, request)
+  }
+
+  /** Whether facts are kept in memory. The commands of {@link Versions.isOn}: mostly none. */
+  async isKept(): Promise<boolean> {
+    const { keptAccounts, versions } = this.parts
+    return keptAccounts.isOn && versions.isOn('keptAnswers')
   }
 
   private async loadKept(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {

@@ -4,6 +4,7 @@ import type { EngagementSummary } from '../../engagement/summaries.ts'
 import { checkAll } from '../../errors.ts'
 import type { FeedService } from '../../feed/timeline/feed-service.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
+import type { PageFactsReader } from '../../feed/timeline/page-facts.ts'
 import { isGraphql } from '../../http/graphql-route.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
@@ -25,6 +26,7 @@ import { type PlannedPage, planTimeline, type TimelinePlan } from './timeline-pl
 export interface AnswerPlannedParts {
   readonly schema: GraphQLSchema
   readonly feed: FeedService
+  readonly pageFacts: Pick<PageFactsReader, 'isKept'>
   readonly keptPosts: KeptPosts
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
@@ -37,7 +39,7 @@ export interface AnswerPlannedParts {
  * again. The commands of {@link FeedService.timeline}. Call it after {@link readDocuments}, and before the route is added.
  */
 export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts): void {
-  const { limiter, persisted, viewerOf } = parts
+  const { limiter, pageFacts, persisted, viewerOf } = parts
   const plans = new Plans(parts.schema)
   http.addHook('preHandler', async (request, reply) => {
     const { read, keeping } = request
@@ -51,6 +53,7 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
     const plan = plans.find(read.document, operationName)
     const prepared = plan?.prepare(variables)
     if (!plan || !prepared || prepared.cost > limits.cost) return
+    if (!(await pageFacts.isKept().catch(() => false))) return
     const { args, cost } = prepared
     const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
     const { paid } = read
@@ -192,13 +195,13 @@ class Plans {
 
   /** The plan of an operation. Undefined if only graphql-js answers it. */
   find(document: DocumentNode, operationName: string | undefined): TimelinePlan | undefined {
-    const known =
+    const plans =
       this.plans.get(document) ?? new Map<string | undefined, TimelinePlan | undefined>()
-    this.plans.set(document, known)
-    // A name that the document does not have has no plan, whatever it is.
-    if (known.has(operationName)) return known.get(operationName)
+    this.plans.set(document, plans)
+    if (plans.has(operationName)) return plans.get(operationName)
     const plan = planTimeline(this.schema, document, operationName)
-    if (plan || operationName === undefined) known.set(operationName, plan)
+    // Clients may send any number of names that the document does not have.
+    if (plan || operationName === undefined) plans.set(operationName, plan)
     return plan
   }
 }

@@ -75,13 +75,9 @@ export function planTimeline(
 }
 
 function hasDirectives(document: DocumentNode): boolean {
-  let found = false
-  visit(document, {
-    Directive: () => {
-      found = true
-    },
-  })
-  return found
+  let directives = 0
+  visit(document, { Directive: () => void directives++ })
+  return directives > 0
 }
 
 function planOf(scope: Scope, operation: OperationDefinitionNode, node: FieldNode): TimelinePlan {

@@ -30,7 +30,7 @@ interface Difference {
  */
 export const differences = {
   keptAnswers: {
-    mechanism: 'answers in memory, `PAGE_CACHE_MB`',
+    mechanism: 'answers, posts, accounts and relations in memory, `PAGE_CACHE_MB`',
     replicaSet:
       'kept while their [versions](../adr/14-pages-are-kept-under-versions.md) are current',
     shardedCluster: {
@@ -120,7 +120,8 @@ export const differences = {
   },
   pageFacts: {
     mechanism: 'facts of a page',
-    replicaSet: 'one command',
+    replicaSet: '[in memory](../adr/22-entities-are-kept-not-pages.md)',
+    upgraded: { does: 'one command' },
     shardedCluster: {
       does: 'one command on the primary shard of the database, which asks the others',
     },

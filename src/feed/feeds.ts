@@ -121,7 +121,7 @@ export function createFeeds(
   }
   const strategies = createStrategies(parts, config)
   const served = config.maintained.filter(isMaterialised)
-  const pending = new Pending(collections, edges)
+  const pending = new Pending(collections, edges, pageFacts)
   const watermarks = new Watermarks(pending, now)
   const feed = new FeedService({
     strategies: {

@@ -192,8 +192,10 @@ export function primeLoaders(
   viewerHasKnown = false,
 ): void {
   for (const page of pages) {
-    const { followed, restrictions: byAuthor, stats: counted, profiles } = page
+    const { accounts, followed, restrictions: byAuthor, stats: counted, profiles } = page
     for (const author of page.authors) {
+      // Of authors that the viewer does not follow, no account is loaded.
+      if (accounts && !accounts.has(author)) continue
       live.prime(author, page.live.get(author) ?? null)
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))

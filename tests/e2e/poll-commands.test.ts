@@ -12,7 +12,7 @@ import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join() })
 const hourMs = 3_600_000
-const waiting = 'read outbox, outbox, following, restrictions, user_stats'
+const waiting = 'read outbox'
 
 /** The commands that read stored places. */
 const placesOf = (strategy: FeedStrategyName): string[] => {

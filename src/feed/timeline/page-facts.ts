@@ -110,42 +110,46 @@ export class PageFactsReader {
     return keptAccounts.isOn && versions.isOn('keptAnswers')
   }
 
-  private async loadKept(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
-    const { keptAccounts, registry } = this.parts
-    const { reader, group, stamp } = request
-    const authors = [...new Set(request.users)]
-    // Later than the candidates: a registration may have ended since.
+  /**
+   * What decides whether a reader's pages show authors, from memory, for those whom the reader follows: one command for
+   * the versions, shared, and those of {@link KeptRelations} and {@link KeptAccounts}. Call it where facts are kept.
+   */
+  async loadAuthors(
+    users: readonly UserId[],
+    { reader, group, stamp }: Pick<FactsRequest, 'reader' | 'group' | 'stamp'>,
+  ) {
+    const { keptAccounts, registry, follows } = this.parts
     const stamping = this.parts.stamping()
     await stamping.seeFacts(reader)
-    const people = stamp ? [...new Set([...authors, reader])] : authors
-    const others = authors.filter((author) => author !== reader)
-    const [relations, accounts, members, registered] = await Promise.all([
-      this.loadRelations(reader, others, stamping),
+    const others = users.filter((user) => user !== reader)
+    const relations = await this.loadRelations(reader, others, stamping)
+    const followed = users.filter((user) => user === reader || relations.followees.has(user))
+    const people = stamp ? [...new Set([...followed, reader])] : followed
+    const [accounts, members, registered] = await Promise.all([
       keptAccounts.load(people, stamping),
-      group === undefined ? undefined : this.parts.follows.followeesAmong(reader, others, group),
+      group === undefined ? undefined : follows.followeesAmong(reader, others, group),
       registry.readUnder(stamping.valueOf('registrations')),
     ])
     stamp?.coverAccounts(people, accounts, stamping)
-    const live = new Map([...accounts].map(([id, { account }]) => [id, account]))
-    const facts = {
-      authors,
-      live,
+    return {
+      live: new Map([...accounts].map(([id, { account }]) => [id, account])),
       followed: relations.followees,
       restrictions: relations.restrictions,
       members,
-      stats: undefined,
-      profiles: profilesIn(accounts),
       accounts,
       registered,
     }
-    const isShownAuthor = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
+  }
+
+  private async loadKept(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
+    const authors = [...new Set(request.users)]
+    const facts = await this.loadAuthors(authors, request)
+    const { accounts } = facts
+    const isShownAuthor = (user: UserId) => isShown('AUTHOR', request.reader, { user }, facts)
     const shown = new Set(authors.filter(isShownAuthor))
-    const posts = await this.loadPosts(
-      refs.filter(({ author }) => shown.has(author)),
-      accounts,
-      request,
-    )
-    return { ...facts, ...posts }
+    const shownRefs = refs.filter(({ author }) => shown.has(author))
+    const posts = await this.loadPosts(shownRefs, accounts, request)
+    return { ...facts, ...posts, authors, stats: undefined, profiles: profilesIn(accounts) }
   }
 
   /** Of a reader with too many relations, those with the authors of the page. */

@@ -44,13 +44,6 @@ function parsePositive(text: string): number {
   throw new InvalidArgumentError('It must be a positive number.')
 }
 
-/** @throws {InvalidArgumentError} if the text is not a list of positive whole numbers. */
-function parseWholeNumbers(text: string): number[] {
-  const values = text.split(',').map(Number)
-  if (values.every((value) => Number.isInteger(value) && value > 0)) return values
-  throw new InvalidArgumentError('It must be a list of positive whole numbers, such as 16,32.')
-}
-
 const numberOption = (flags: string, description: string, standard: number) =>
   new Option(flags, description).argParser(parsePositive).default(standard)
 
@@ -71,9 +64,10 @@ await new Command('bench')
   .addOption(numberOption('--rounds <n>', 'rounds; each measures all implementations', 5))
   .addOption(numberOption('--seconds <n>', 'how long each load lasts', 3))
   .addOption(
-    new Option('--connections <list>', 'connections of the HTTP loads of reads')
-      .argParser(parseWholeNumbers)
-      .default([16, 32]),
+    numberOption('--warm-up <seconds>', 'how long each side is loaded before it is measured', 10),
+  )
+  .addOption(
+    numberOption('--memory <seconds>', 'how long reads loads a server whose memory it reads', 20),
   )
   .addOption(numberOption('--likes <n>', 'likes of the most popular post', 1_000_000))
   .addOption(numberOption('--people <n>', 'users of a generated graph', 100_000))
@@ -94,10 +88,15 @@ await new Command('bench')
   .action(async (name: keyof typeof benchmarks, given, command: Command) => {
     const isGiven = (option: string) => command.getOptionValueSource(option) === 'cli'
     const unlessGiven = Object.entries(shorter[name] ?? {}).filter(([option]) => !isGiven(option))
-    const { seconds, people, json, ...others } = { ...given, ...Object.fromEntries(unlessGiven) }
+    const { seconds, warmUp, memory, people, json, ...others } = {
+      ...given,
+      ...Object.fromEntries(unlessGiven),
+    }
     const run = benchmarks[name]({
       ...others,
       ms: seconds * 1000,
+      warmUpMs: warmUp * 1000,
+      memoryMs: memory * 1000,
       userCount: people,
       log: (line) => console.error(line),
       print: (line) => console.log(line),

@@ -37,10 +37,10 @@ export async function openServices(
   return { client, db, services: createServices(client, db, readConfig(env)) }
 }
 
-/** Which MongoDB a benchmark runs on. */
-export async function readMongodVersion({ db }: Pick<BenchDatabase, 'db'>): Promise<string> {
+/** The versions of Node and MongoDB on which a benchmark runs. */
+export async function readVersions({ db }: Pick<BenchDatabase, 'db'>): Promise<string[]> {
   const { version } = await db.admin().command({ buildInfo: 1 })
-  return `MongoDB ${version}`
+  return [`Node ${process.version}`, `MongoDB ${version}`]
 }
 
 /** Copies collections with their documents, without indexes, into another database of the same server. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { startChild } from '../child-process.ts'
-import { readMongodVersion } from '../database.ts'
+import { readVersions } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'
 import { type Graph, loadReed98 } from '../feeds/graph.ts'
 import type { BenchOptions } from '../options.ts'
@@ -118,7 +118,7 @@ async function openSides(
     add(await openFeedlineSide(databases[strategy], strategy, audience, buildFolder))
   add(await openOneDocumentSide(databases.CACHE, audience))
   const rivals = await openRivalSides(databases.CACHE, graph, audience, opened, log)
-  const versions = [`Node ${process.version}`, await readMongodVersion(databases.CACHE)]
+  const versions = await readVersions(databases.CACHE)
   return {
     sides: [...sides, ...rivals.sides],
     bareGrouped,

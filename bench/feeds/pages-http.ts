@@ -21,6 +21,8 @@ export type HttpResults = Readonly<Record<string, ServerLoadResult>>
 
 /** All servers of the HTTP benchmark, and the process that loads them. Disposing of it stops all. */
 export interface HttpBenchmark extends AsyncDisposable {
+  /** Loads each server for `ms` milliseconds. */
+  warmUp(ms: number): Promise<void>
   /** Measures one round. */
   measureRound(ms: number): Promise<HttpResults>
 }
@@ -51,10 +53,23 @@ export async function openHttpBenchmark(
     const targets: Target[] = []
     for await (const target of openTargets(database, readers, buildFolder, opened))
       targets.push(target)
-    return { measureRound: (ms) => measureTargets(load, targets, ms), [Symbol.asyncDispose]: close }
+    return {
+      warmUp: (ms) => warmUpTargets(load, targets, ms),
+      measureRound: (ms) => measureTargets(load, targets, ms),
+      [Symbol.asyncDispose]: close,
+    }
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+async function warmUpTargets(load: Child, targets: readonly Target[], ms: number): Promise<void> {
+  for (const { server, requests } of targets) {
+    const share = ms / targets.filter((target) => target.server === server).length
+    await load.sendRequest({
+      ...{ port: server.port, requests, connections: 16, ms: share },
+    } satisfies LoadJob)
   }
 }
 

@@ -35,8 +35,14 @@ export async function openBareGrouped(
 ): Promise<BareGrouped> {
   const { uri, client } = database
   const db = client.db(`${database.db.databaseName}_bare`)
-  await copyCollections(database.db, db.databaseName, ['user_stats', 'followers', 'posts', 'inbox'])
+  await copyCollections(database.db, db.databaseName, ['user_stats', 'followers', 'posts'])
   await applyIndexes(db, 'collection')
+  // A copy of a whole collection would not be clustered.
+  const into = { db: db.databaseName, coll: 'inbox' }
+  await database.db
+    .collection('inbox')
+    .aggregate([{ $merge: { into } }])
+    .toArray()
   const program = join(import.meta.dirname, 'rivals/bare-grouped-process.ts')
   const child = await startChild(await bundle(program))
   const [followers, stats] = [

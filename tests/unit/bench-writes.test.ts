@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { growthKey } from '../../bench/engagement/like-growth.ts'
+import { createAudiences } from '../../bench/feeds/inbox-deliveries.ts'
+import { computeInboxRatios } from '../../bench/feeds/report.ts'
 import { pairAt } from '../../bench/follows/spread.ts'
 
 test('follows of different accounts: each pair once, and no account twice within the calls of 64 clients', () => {
@@ -15,4 +17,23 @@ test('follows of different accounts: each pair once, and no account twice within
 
 test('the ratio of likes names how many likes the post has', () => {
   expect([100_000, 1_000_000].map(growthKey)).toEqual(['like_100k_vs_1k', 'like_1m_vs_1k'])
+})
+
+test('deliveries over bare inserts: the lower one of both audiences, by round', () => {
+  const rates = (workers: number) => ({ workers, bareInsert: 100 })
+  const ratios = computeInboxRatios([
+    { '30': rates(40), '100k': rates(70) },
+    { '30': rates(60), '100k': rates(30) },
+    { '30': rates(50), '100k': rates(80) },
+  ])
+  expect(ratios.inbox_deliveries_vs_bare_insert).toEqual([0.4, 0.6, 0.5])
+  expect(ratios.inbox_deliveries_vs_bare_insert_100k).toEqual([0.7, 0.3, 0.8])
+})
+
+test('each small audience has thirty followers, and the celebrity has all', () => {
+  const { users, followers } = createAudiences()
+  const sizes = [...followers.values()].map((readers) => new Set(readers).size)
+  expect(sizes[0]).toBe(100_000)
+  expect(new Set(sizes.slice(1))).toEqual(new Set([30]))
+  expect(new Set(users).size).toBe(users.length)
 })

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { pino } from 'pino'
@@ -14,6 +15,8 @@ const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../sr
 
 // Production writes a line for each request.
 const app = await startApp(readConfig(), createLog('info', pino.destination('/dev/null')))
+// No request comes before the server says that it is ready.
+while (!(await fetch(`${app.adminUrl}/readyz`)).ok) await sleep(20)
 handleRequests(
   (message: { readonly cpu?: true; readonly memory?: true; readonly rss?: true }) => {
     if (message.cpu) return process.cpuUsage()

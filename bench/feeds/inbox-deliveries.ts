@@ -24,7 +24,7 @@ const celebrity = 'celebrity' as UserId
 /** Documents of a bare command, and commands at a time, as many as a worker has jobs. */
 const [insertSize, insertsAtOnce] = [1_000, 4]
 
-/** A celebrity whom all readers follow, and authors whom thirty readers follow. */
+/** A celebrity that all readers follow, and authors that thirty readers follow. */
 export function createAudiences(): Graph {
   const readers = Array.from(
     { length: audiences['100k'] },

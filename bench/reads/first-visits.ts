@@ -6,7 +6,7 @@ import type { Side } from './side.ts'
 const firstRequests = 100
 
 /**
- * Measures pages of readers whom the server has never seen, each asked for once. So what all readers share is warm, but
+ * Measures pages of readers that the server has never seen, each asked for once. So what all readers share is warm, but
  * nothing of a reader is kept: a new server of Feedline first answers a hundred other visitors, then it is warmed up by the
  * readers, who are none of the visitors. A rival keeps nothing of a reader, so its running server answers.
  */

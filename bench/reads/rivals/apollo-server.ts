@@ -74,7 +74,7 @@ const selectsCounts = ({ fieldNodes }: GraphQLResolveInfo): boolean => {
 }
 
 const http = fastify()
-// The plugin for cache control wraps every resolver, and nobody uses it here.
+// The plugin for cache control wraps every resolver. Its hints are of no use here.
 const plugins = [ApolloServerPluginCacheControlDisabled()]
 const apollo = new ApolloServer<Viewer>({ typeDefs, resolvers, plugins })
 await apollo.start()

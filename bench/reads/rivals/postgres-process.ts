@@ -49,7 +49,7 @@ async function startPostgres(folder: string): Promise<void> {
       (message: { readonly cpu?: true }) =>
         message.cpu ? readCpu(server.pid ?? 0) : { port, version },
       async () => {
-        // An immediate shutdown: nobody needs the data.
+        // An immediate shutdown: the data is of no more use.
         server.kill('SIGQUIT')
         await ended
         await remove()

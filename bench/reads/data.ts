@@ -35,6 +35,9 @@ export interface Audience {
 /** The picture of a user. */
 export const avatarOf = (handle: string): string => `https://images.example/avatars/${handle}.jpg`
 
+/** Storing the contents takes longer than a request may. */
+const clientOptions = { socketTimeoutMS: 60_000 } as const
+
 const readersMax = 256
 const touchedReaders = 8
 const likingReaders = 32
@@ -74,7 +77,7 @@ export interface ReadsData extends AsyncDisposable {
  * followees, are blocked, and a followee of many deletes the account.
  */
 export async function openReadsData(graph: Graph, log: (line: string) => void): Promise<ReadsData> {
-  const first = await openBenchDatabase(log, strategyEnv('CACHE'))
+  const first = await openBenchDatabase(log, strategyEnv('CACHE'), clientOptions)
   try {
     log(`storing ${graph.name}: ${graph.users.length} users`)
     await storeGraph(first, graph)
@@ -83,12 +86,14 @@ export async function openReadsData(graph: Graph, log: (line: string) => void): 
     ])
     await storePosts(first, graph.users, postsPerUser)
     const audience = selectAudience(graph)
+    log('changing relations and liking posts')
     await likePosts(first, audience.readers.slice(0, likingReaders))
     const deleted = await changeRelations(first, graph, audience)
     const withoutDeleted = (users: readonly UserId[]) => users.filter((user) => user !== deleted)
     const second = await copyDatabase(first)
     const databases = { CACHE: first, INBOX: second }
     for (const strategy of readStrategies) {
+      log(`filling the timelines of ${strategy}`)
       const { services } = databases[strategy]
       await services.registrations.register(strategy, services.configured[strategy])
       await runDueJobs(services)
@@ -168,7 +173,7 @@ async function copyDatabase({ uri, db }: BenchDatabase): Promise<BenchDatabase> 
     name,
     names.filter((coll) => coll !== 'inbox'),
   )
-  const opened = await openServices(uri, name, strategyEnv('INBOX'))
+  const opened = await openServices(uri, name, strategyEnv('INBOX'), clientOptions)
   await applyIndexes(opened.db, 'collection')
   return {
     ...{ uri, ...opened },

@@ -1,6 +1,6 @@
 import { type LoadContext, measureLoad, type SideResults, warmUp } from './loads.ts'
 import { shuffleReaders } from './mix-plan.ts'
-import type { Side } from './side.ts'
+import { loadNames, type Side } from './side.ts'
 
 /** The number of requests of a new process that count as its first ones. */
 const firstRequests = 100
@@ -22,15 +22,17 @@ export async function measureFirstVisits(
   const later = requests.slice(firstRequests)
   if (later.length < firstRequests) throw new Error('the graph has too few readers')
   const server = await side.startNew?.(visitors)
-  if (!server) return { firstVisit: await measureLoad(side, context, later, 200, later.length) }
+  const measureLater = async (visited: Side) => {
+    const result = await measureLoad(visited, context, later, 200, later.length)
+    context.log(`${side.name}: ${loadNames.firstVisit}, ${result.perSecond.toFixed(0)} per second`)
+    return result
+  }
+  if (!server) return { firstVisit: await measureLater(side) }
   await using _ = server
   const fresh: Side = { ...side, server }
   const firstOnes = requests.slice(0, firstRequests)
   const first = await measureLoad(fresh, context, firstOnes, 200, firstOnes.length)
   // Pages of other readers only: a mix would also read pages of the visitors.
   await warmUp(fresh, { ...context, audience: { ...context.audience, visitors: [] } })
-  return {
-    firstRequests: first,
-    firstVisit: await measureLoad(fresh, context, later, 200, later.length),
-  }
+  return { firstRequests: first, firstVisit: await measureLater(fresh) }
 }

@@ -6,7 +6,7 @@ import { quantile } from '../statistics.ts'
 import type { Audience } from './data.ts'
 import { mixRequestAt } from './mix.ts'
 import { mixes } from './mix-plan.ts'
-import { type HttpRequest, type LoadName, readPagePosts, type Side } from './side.ts'
+import { type HttpRequest, type LoadName, loadNames, readPagePosts, type Side } from './side.ts'
 
 /** The result of a load, with the processor time of server and database per request, in microseconds. */
 export interface ReadResult extends LoadResult {
@@ -23,6 +23,7 @@ export interface LoadContext {
   readonly ms: number
   /** How long each side is loaded before it is measured, in milliseconds. */
   readonly warmUpMs: number
+  readonly log: (line: string) => void
 }
 
 export type SideResults = Readonly<Partial<Record<LoadName, ReadResult>>>
@@ -83,7 +84,10 @@ export async function measureSide(side: Side, context: LoadContext, round: numbe
   const { readers } = audience
   const results: Partial<Record<LoadName, ReadResult>> = {}
   const measure = async (name: LoadName, work: () => Promise<ReadResult>) => {
-    if (side.loads.has(name)) results[name] = await work()
+    if (!side.loads.has(name)) return
+    const result = await work()
+    results[name] = result
+    context.log(`${side.name}: ${loadNames[name]}, ${result.perSecond.toFixed(0)} per second`)
   }
   await measure('mix', () => measureLoad(side, context, createMix(side, audience, round)))
   const newest = await addVisiblePost(side, audience)

@@ -38,7 +38,7 @@ export async function benchmarkReads(options: BenchOptions) {
   await using data = await openReadsData(graph, log)
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
   const { audience } = data
-  const context: LoadContext = { load, audience, ms, warmUpMs }
+  const context: LoadContext = { load, audience, ms, warmUpMs, log }
   const opened: AsyncDisposable[] = []
   try {
     const all = await openSides(data, graph, buildFolder, opened, log)

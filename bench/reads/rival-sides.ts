@@ -65,6 +65,8 @@ export async function openRivalSides(
     fill: async (redisPort) => {
       await fillRedis(redisPort, collections, graph)
       const client = new Redis({ port: redisPort })
+      // Its commands fail with the error.
+      client.on('error', () => {})
       const feed = new RedisFeed(client)
       const close = async () => client.disconnect()
       return { config: { redisPort }, feed: Object.assign(feed, { close }) }

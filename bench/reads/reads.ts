@@ -13,6 +13,7 @@ import { computeKeys, formatKeys, type ReadsResults, type ReadsRound } from './k
 import { type LoadContext, measureSide, type SideResults, warmUp } from './loads.ts'
 import { measureMemory, type ServerMemory } from './memory.ts'
 import { findOpenMixRate } from './mix.ts'
+import { writeReadsCharts } from './plots.ts'
 import { formatKeyTable, formatLoadTables } from './report.ts'
 import { rivalNames } from './rival-names.ts'
 import { openRivalSides } from './rival-sides.ts'
@@ -56,6 +57,7 @@ export async function benchmarkReads(options: BenchOptions) {
     print(`${all.versions.join(', ')}\n`)
     print(formatKeyTable(keys))
     print(formatLoadTables(rounds, { ...promises, [rivalNames.bareGrouped]: 'durable, atomic' }))
+    for (const path of await writeReadsCharts(options.plots, rounds)) log(`wrote ${path}`)
     return { ...formatKeys(keys), versions: all.versions, ms, warmUpMs, memoryMs, ...results }
   } finally {
     for (const part of opened.toReversed()) await part[Symbol.asyncDispose]()

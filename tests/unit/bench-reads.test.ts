@@ -18,6 +18,7 @@ import {
   pickAt,
   shuffleReaders,
 } from '../../bench/reads/mix-plan.ts'
+import { drawReadsCharts } from '../../bench/reads/plots.ts'
 import { formatKeyTable, formatLoadTables } from '../../bench/reads/report.ts'
 import { rivalNames } from '../../bench/reads/rival-names.ts'
 import type { LoadName } from '../../bench/reads/side.ts'
@@ -178,6 +179,16 @@ test('the report begins with the mixes, marks a missed bound and names the promi
   expect(heads[0]).toContain('mix, 6 pages : 1 post')
   expect(heads[1]).toContain('open loop')
   expect(tables).toContain('| INBOX | 400 | 1.0 | 2.0 | 2,000 | 1,000 | 100 | durable |')
+})
+
+test('a chart has a point of each side that was measured', () => {
+  const charts = drawReadsCharts([roundOf(1, true), roundOf(3, true)])
+  const pointsOf = (name: keyof typeof charts) => charts[name].split('<circle').length - 1
+  expect(pointsOf('pages')).toBe(2 * 4 + 3 + 1)
+  expect(pointsOf('writes')).toBe(5)
+  expect(pointsOf('polls')).toBe(0)
+  expect(charts.pages).toContain('PG, Apollo')
+  expect(charts.writes).not.toContain('one document')
 })
 
 test('a page that differs in a flag, an order or a length fails the benchmark', () => {

@@ -4,8 +4,8 @@ import { bundle } from '../bundle.ts'
 import { startChild } from '../child-process.ts'
 import { type BenchDatabase, copyCollections } from '../database.ts'
 import type { LoadResult } from '../load.ts'
-import { readMongodCpuUs } from './feedline-sides.ts'
-import { connections, type ReadResult } from './loads.ts'
+import { connections, readMongodCpuUs } from './feedline-sides.ts'
+import type { ReadResult } from './loads.ts'
 
 /** What the program does: posts of these authors in turn, by a number of clients. */
 export interface BareGroupedJob {

@@ -1,4 +1,5 @@
 import { toObjectId } from '../../src/db/object-id.ts'
+import { chunks } from '../../src/lib/batch.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { type Server, startServer } from '../feeds/http.ts'
@@ -18,6 +19,8 @@ import { type HttpRequest, type LoadName, loadNames, type Side, sendRequest } fr
 
 /** The number of posts of a page. */
 export const pageSize = 50
+/** The connections of all loads in closed loop. */
+export const connections = 16
 
 const authorizations = new Map<string, string>()
 
@@ -116,15 +119,17 @@ async function forgetReaders(
 
 /** Sends each reader's poll by GET once, and asks for the same with the ETag of the answer. */
 async function createConditionalPolls(server: Server, readers: readonly string[], newest: string) {
-  const requests: HttpRequest[] = []
-  for (const reader of readers) {
+  const createPoll = async (reader: string): Promise<HttpRequest> => {
     const variables = JSON.stringify(pollOperation.variables(newest))
     const path = `/graphql?${new URLSearchParams({ query: pollDocument, variables })}`
     const headers = headersOf(reader)
     const { etag } = await sendRequest(server, { method: 'GET', path, headers })
     if (etag === null) throw new Error('the server answers no ETag, so a client cannot ask for 304')
-    requests.push({ method: 'GET', path, headers: { ...headers, 'if-none-match': etag } })
+    return { method: 'GET', path, headers: { ...headers, 'if-none-match': etag } }
   }
+  const requests: HttpRequest[] = []
+  for (const some of chunks(readers, connections))
+    requests.push(...(await Promise.all(some.map(createPoll))))
   return requests
 }
 

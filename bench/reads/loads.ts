@@ -4,6 +4,7 @@ import type { HttpLoadResult, LoadJob } from '../feeds/load-process.ts'
 import type { LoadResult } from '../load.ts'
 import { quantile } from '../statistics.ts'
 import type { Audience } from './data.ts'
+import { connections } from './feedline-sides.ts'
 import { mixRequestAt } from './mix.ts'
 import { mixes } from './mix-plan.ts'
 import { type HttpRequest, type LoadName, loadNames, readPagePosts, type Side } from './side.ts'
@@ -28,8 +29,6 @@ export interface LoadContext {
 
 export type SideResults = Readonly<Partial<Record<LoadName, ReadResult>>>
 
-/** The connections of all loads in closed loop. */
-export const connections = 16
 /** The number of requests of a mix, before they repeat. */
 const mixLength = 1_120
 /** The text of each measured post. */

@@ -1,5 +1,6 @@
 import type { HttpLoadResult, LoadJob } from '../feeds/load-process.ts'
-import { connections, createMix, type LoadContext, warmUp } from './loads.ts'
+import { connections } from './feedline-sides.ts'
+import { createMix, type LoadContext, warmUp } from './loads.ts'
 import type { Side } from './side.ts'
 
 /** The memory of a server in megabytes. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Child } from '../child-process.ts'
 import { postText } from '../feeds/bulk-data.ts'
 import type { HttpLoadResult, LoadJob } from '../feeds/load-process.ts'
@@ -34,10 +35,15 @@ const mixLength = 1_120
 /** The text of each measured post. */
 const composedText = 'A post to about forty followers, as long as messages usually are here.'
 
+/** How long a server may go on with requests whose connections are closed, in milliseconds. */
+const cutOffMs = 200
+
 let postsAdded = 0
 
 /** Adds a post of the hub. @returns its id. @throws unless it is the first post of a reader's next page. */
 async function addVisiblePost(side: Side, { readers }: Audience): Promise<string> {
+  // A post that the end of a load cut off may still be written, and must not be newer.
+  await sleep(cutOffMs)
   const text = postText(1_000_000 + postsAdded++)
   const id = await side.addPost(text)
   const reader = readers[postsAdded % readers.length] ?? ''

@@ -87,7 +87,7 @@ await new Command('bench')
     numberOption('--warm-up <seconds>', 'how long each side is loaded before it is measured', 10),
   )
   .addOption(
-    numberOption('--memory <seconds>', 'how long reads loads a server whose memory it reads', 20),
+    numberOption('--memory <seconds>', 'how long reads loads a server whose memory it reads', 10),
   )
   .addOption(numberOption('--likes <n>', 'likes of the most popular post', 100_000))
   .addOption(numberOption('--people <n>', 'users of a generated graph', 100_000))

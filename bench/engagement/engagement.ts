@@ -1,13 +1,10 @@
-import type { PostRef } from '../../src/lib/ids.ts'
-import { type BenchDatabase, openBenchDatabase, readVersions } from '../database.ts'
+import { openBenchDatabase, readVersions } from '../database.ts'
 import { type LoadResult, runClosedLoop } from '../load.ts'
 import type { BenchOptions } from '../options.ts'
 import { formatSummary, summarize } from '../statistics.ts'
-import { createAccounts, createPosts, feedline, userAt } from './feedline.ts'
+import { createAccounts, feedline, userAt } from './feedline.ts'
 import { measureLikeGrowth } from './like-growth.ts'
-import { measurePage } from './page.ts'
 import { bareUpdate, embeddedLike, type LikeImplementation, uniqueRow } from './rivals.ts'
-import { measureTwoProcesses } from './two-processes.ts'
 
 const clients = 64
 const posts = 2_000
@@ -49,8 +46,6 @@ export async function benchmarkEngagement(options: BenchOptions) {
   }
   const spread: LoadResults[] = []
   const hot: LoadResults[] = []
-  const twoProcessRates: { embedded: number; feedline: number }[] = []
-  const pageRatios: number[] = []
   for (let round = 1; round <= options.rounds; round++) {
     options.log(`round ${round} of ${options.rounds}`)
     spread.push(
@@ -63,8 +58,6 @@ export async function benchmarkEngagement(options: BenchOptions) {
         measureHotLikes(implementation, options.ms),
       ),
     )
-    twoProcessRates.push(await compareTwoProcesses(database, options.ms))
-    pageRatios.push(await measurePage(services, options.ms))
   }
   const growth = await measureLikeGrowth(services, options)
   const ratios = {
@@ -72,8 +65,6 @@ export async function benchmarkEngagement(options: BenchOptions) {
     like_spread_keyed_vs_bare: spread.map((load) => ratio(load, 'bare')),
     hot_vs_embedded: hot.map((load) => ratio(load, 'embedded')),
     hot_vs_unique_row: hot.map((load) => ratio(load, 'row')),
-    hot_two_processes_vs_embedded: twoProcessRates.map((rates) => rates.feedline / rates.embedded),
-    page_vs_bare: pageRatios,
     [growth.key]: growth.ratios,
   }
   const versions = await readVersions(database)
@@ -136,14 +127,4 @@ async function measureHotLikes(
   const [target] = await implementation.createPosts(1)
   if (!target) throw new Error('the implementation created no post')
   return runClosedLoop(clients, ms, (_, at) => implementation.like(target, userAt(at % accounts)))
-}
-
-async function compareTwoProcesses(database: BenchDatabase, ms: number) {
-  const [target] = (await createPosts(database.services, 1)) as [PostRef]
-  const [id] = await embeddedLike(database.client, database.db).createPosts(1)
-  const embeddedPost = { id: id?.toHexString() ?? '', author: target.author }
-  return {
-    embedded: await measureTwoProcesses(database, 'embedded', embeddedPost, ms),
-    feedline: await measureTwoProcesses(database, 'feedline', target, ms),
-  }
 }

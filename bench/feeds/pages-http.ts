@@ -36,7 +36,7 @@ interface Target {
 
 /**
  * Starts the server, a process for the load, and the rivals. A bare handler each for CACHE and INBOX sends the same
- * commands, and another handler reads one document. Compares each page with fan-out on read before it is measured.
+ * commands. Compares each page with fan-out on read before it is measured.
  */
 export async function openHttpBenchmark(
   database: BenchDatabase,
@@ -138,13 +138,6 @@ async function* openTargets(
     }
     yield { name: `bare ${strategy}`, server: bare, requests: requests.map(toRequest) }
   }
-  const oneDocument = await start('bare-server.ts', {}, { uri, name })
-  const requests = readers.map(({ handle: reader }) => ({ reader, strategy: 'CACHE' as const }))
-  for (const page of requests) {
-    const { length } = (await requestPage(oneDocument.port, page)).edges
-    if (length !== 50) throw new Error(`one document: ${length} posts instead of 50`)
-  }
-  yield { name: 'one document', server: oneDocument, requests: requests.map(toRequest) }
 }
 
 const formatPosts = ({ edges }: PageAnswer) =>

@@ -63,14 +63,10 @@ const divideByRound = (a: readonly number[] = [], b: readonly number[] = []) =>
 function computePageRatios({ http, mix }: Reed98Results): Ratios {
   const cpu = (strategy: string) =>
     http.map((loads) => cpuOf(loads, `${strategy} page 1`) / cpuOf(loads, `bare ${strategy}`))
-  const rate = (name: string) =>
-    http.map((loads) => rateOf(loads, `${name} page 1`) / rateOf(loads, 'one document'))
   const best = mix.map((systems) => Math.max(systems.CACHE.perSecond, systems.INBOX.perSecond))
   return {
     cache_page_vs_bare: cpu('CACHE'),
     inbox_page_vs_bare: cpu('INBOX'),
-    cache_http_page_vs_one_document: rate('CACHE'),
-    inbox_http_page_vs_one_document: rate('INBOX'),
     mix_vs_socialite_cache: divideByRound(
       best,
       mix.map((systems) => systems['Socialite CACHE'].perSecond),
@@ -79,7 +75,6 @@ function computePageRatios({ http, mix }: Reed98Results): Ratios {
 }
 
 const cpuOf = (loads: HttpResults, name: string) => loads[name]?.cpuUs ?? Number.NaN
-const rateOf = (loads: HttpResults, name: string) => loads[name]?.perSecond ?? Number.NaN
 const medianOf = (values: readonly number[]) => summarize(values).median
 
 type Row = readonly string[]

@@ -1,4 +1,5 @@
 import { type Core, defineFeature } from '../feature.ts'
+import type { Audiences } from '../follows/audiences.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Posts } from './posts.ts'
 import { Tombstones } from './tombstones.ts'
@@ -7,7 +8,7 @@ import { Tombstones } from './tombstones.ts'
 export const posts = defineFeature({
   name: 'posts',
   reactions: {},
-  create: (core: Core & { readonly stats: UserStats }) => {
+  create: (core: Core & { readonly stats: UserStats; readonly audiences: Audiences }) => {
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)
     return { posts: new Posts({ ...core, tombstones }) }
   },

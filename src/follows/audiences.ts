@@ -34,13 +34,13 @@ export class Audiences {
    */
   async find(authors: Iterable<UserId>): Promise<ReadonlyMap<UserId, Audience>> {
     if (!(await this.versions.isOn('postsWithoutJobs'))) return new Map()
-    const found = new Map<UserId, Audience>()
+    const audiences = new Map<UserId, Audience>()
     for (const author of authors) {
       const audience = this.kept.get(author)
       this.countRead(audience !== undefined)
-      if (audience) found.set(author, audience)
+      if (audience) audiences.set(author, audience)
     }
-    return found
+    return audiences
   }
 
   /** Keeps followers that a transaction has read together with their version. */

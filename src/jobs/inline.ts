@@ -124,7 +124,7 @@ export class InlineRunner {
     else this.runner?.countDone(job)
   }
 
-  /** Gives up a job that was begun, because nobody knows whether its transaction was committed. */
+  /** Gives up a job that was begun, because it is not known whether its transaction was committed. */
   abandon(job: Job): void {
     this.begun.get(job)?.abandon?.()
   }

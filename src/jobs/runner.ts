@@ -43,7 +43,7 @@ export interface BegunJob {
    */
   readonly isDone?: () => Promise<boolean>
   /**
-   * Called for a job that is not stored if {@link finish} fails, or if nobody knows whether the transaction was
+   * Called for a job that is not stored if {@link finish} fails, or if it is not known whether the transaction was
    * committed.
    */
   readonly abandon?: () => void

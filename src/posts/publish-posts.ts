@@ -95,8 +95,8 @@ async function insertPosts(
 ): Promise<readonly (Post | undefined)[]> {
   const { collections, stats, audiences, outbox, mint } = parts
   const counts = countByAuthor(posts)
-  const known = await audiences.find(counts.keys())
-  const counted = await stats.countPosts(tx, counts, known)
+  const kept = await audiences.find(counts.keys())
+  const counted = await stats.countPosts(tx, counts, kept)
   // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
   const docs = posts.map(({ author, content }): PostDoc | undefined =>
     counted.has(author) ? toPostDoc({ id: mint.next<PostId>(), author }, content) : undefined,
@@ -104,7 +104,7 @@ async function insertPosts(
   const stored = docs.filter((doc) => doc !== undefined)
   if (stored.length === 0) return []
   const current = new Map(
-    [...known].filter(([author, { version }]) => counted.get(author)?.audience === version),
+    [...kept].filter(([author, { version }]) => counted.get(author)?.audience === version),
   )
   const made = docs.map((doc) => doc && toPost(doc))
   await saveResults(tx, parts, { posts, made, current })

@@ -123,17 +123,17 @@ export class UserStats {
    * Adds to the authors' numbers of posts, and so collides with other changes of the accounts, and of their followers.
    * One command for one author, none without authors. For several, one if the followers of all of them are known and
    * unchanged, otherwise two, and a third if some have changed.
-   * @param known followers of authors, which may have changed. Default: none.
+   * @param earlier followers of authors as they were read before. Default: none.
    * @returns what the transaction sees of those who have an account.
    */
   async countPosts(
     tx: Tx,
     counts: ReadonlyMap<UserId, number>,
-    known: ReadonlyMap<UserId, KnownAudience> = new Map(),
+    earlier: ReadonlyMap<UserId, KnownAudience> = new Map(),
   ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
     const [[id, count] = [], ...others] = counts
     if (id === undefined) return new Map()
-    if (others.length > 0) return this.countPostsOf(tx, counts, known)
+    if (others.length > 0) return this.countPostsOf(tx, counts, earlier)
     const counted = await this.stats.findOneAndUpdate(
       { _id: id },
       { $inc: { posts: count ?? 0 } },
@@ -145,12 +145,12 @@ export class UserStats {
   private async countPostsOf(
     tx: Tx,
     counts: ReadonlyMap<UserId, number>,
-    known: ReadonlyMap<UserId, KnownAudience>,
+    earlier: ReadonlyMap<UserId, KnownAudience>,
   ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
     const authors = [...counts.keys()]
     const unchanged = new Map(
       authors.flatMap((author) => {
-        const audience = known.get(author)
+        const audience = earlier.get(author)
         return audience
           ? [
               [

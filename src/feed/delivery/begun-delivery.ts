@@ -152,13 +152,13 @@ export class BegunDeliveries {
     posts: readonly Delivery[],
     areVersioned: boolean,
   ): Promise<ReadonlyMap<UserId, readonly UserId[]>> {
-    const found = new Map<UserId, readonly UserId[]>()
+    const followersOf = new Map<UserId, readonly UserId[]>()
     const unread = new Map<UserId, string | undefined>()
     for (const { author, audience, stats } of posts) {
-      if (audience) found.set(author, audience.followers)
+      if (audience) followersOf.set(author, audience.followers)
       else unread.set(author, stats.audience)
     }
-    if (unread.size === 0) return found
+    if (unread.size === 0) return followersOf
     const { audiences, edges, stats } = this.parts
     const rows = await edges.loadFollowers([...unread.keys()], followersMax + 1, tx)
     const lastRead = rows.length > followersMax ? rows.at(-1)?.user : undefined
@@ -169,11 +169,11 @@ export class BegunDeliveries {
     for (const [author, version = fresh] of unread) {
       if (lastRead !== undefined && author >= lastRead) continue
       const followers = (byAuthor.get(author) ?? []).map(({ follower }) => follower)
-      found.set(author, followers)
+      followersOf.set(author, followers)
       if (areVersioned && version !== undefined && followers.length <= smallAudienceMax)
         audiences.keep(author, { version, followers })
     }
-    return found
+    return followersOf
   }
 }
 

@@ -38,8 +38,8 @@ interface Held {
 /**
  * Lets this process leave out the jobs of posts that their transactions deliver: a job in the outbox, leased to it.
  *
- * - If the process dies between a commit and the new versions of timelines, nobody raises them. A worker then runs this
- *   job: it makes all kept answers out of date.
+ * - If the process dies between a commit and the new versions of timelines, a worker runs this job: it makes all kept
+ *   answers out of date.
  * - Who changes the set of strategies sees the job, or this process sees the change: each writes first, and then reads.
  *   In the first case the change takes effect after {@link permitMs}. No transaction that knows the strategies
  *   of before can be committed by then.
@@ -107,7 +107,7 @@ export class DeliveryPermit {
       job = await outbox.hold({ kind: permitKind, payload: {} }, permitMs)
     }
     const registered = await registry.read()
-    // It may have been given up meanwhile.
+    // It may have been given up since.
     if (job === before?.job && this.held !== before) return
     this.held = { job, registered, confirmedMs }
     clearTimeout(this.timer)

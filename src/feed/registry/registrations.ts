@@ -23,6 +23,9 @@ import { missingOptions, type Options } from './options.ts'
 import { arePermitsHeld, permitMs } from './permits.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
+/** How often a wait looks whether it is over, in milliseconds. */
+const waitMs = 200
+
 /** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
   readonly collections: Collections
@@ -129,7 +132,7 @@ export class Registrations {
     })
     if (!begun) return false
     if (name === inbox.name && (await arePermitsHeld(this.parts.collections)))
-      await sleep(permitMs, undefined, signal && { signal }).catch(() => {})
+      await this.waitForPermits(signal)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
@@ -141,6 +144,16 @@ export class Registrations {
       })
     }
     return true
+  }
+
+  /** Waits until every transaction has ended that may know the registrations of before. */
+  private async waitForPermits(signal: AbortSignal | undefined): Promise<void> {
+    const { now } = this.parts
+    const until = now() + permitMs
+    while (now() < until) {
+      signal?.throwIfAborted()
+      await sleep(waitMs)
+    }
   }
 
   /**

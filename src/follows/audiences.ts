@@ -33,7 +33,7 @@ export class Audiences {
    * may use. It knows no versions of followers, so nothing is kept then.
    */
   async find(authors: Iterable<UserId>): Promise<ReadonlyMap<UserId, Audience>> {
-    if (!(await this.versions.isOn('postsWithoutJobs'))) return new Map()
+    if (this.kept.size === 0 || !(await this.versions.isOn('postsWithoutJobs'))) return new Map()
     const audiences = new Map<UserId, Audience>()
     for (const author of authors) {
       const audience = this.kept.get(author)

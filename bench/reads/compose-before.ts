@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { permitKind } from '../../src/feed/registry/permits.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Child } from '../child-process.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
@@ -104,7 +105,7 @@ async function openVersion(
   opened.push(server)
   const outbox = db.collection('outbox')
   const waitUntilIdle = async () => {
-    while (await outbox.findOne({})) await sleep(5)
+    while (await outbox.findOne({ kind: { $ne: permitKind } })) await sleep(5)
   }
   await waitUntilIdle()
   return { server, waitUntilIdle }

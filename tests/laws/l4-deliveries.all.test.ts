@@ -61,7 +61,10 @@ test(
     const there = new Set(posts.map(({ id }) => id))
     expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
     const { collections } = ofInbox.services
-    expect(await storedProblems(collections, audience.expected(posts), cacheSize)).toEqual([])
+    const all = Number.POSITIVE_INFINITY
+    const problems = await storedProblems(collections, audience.expected(posts), cacheSize, all)
+    // No other strategy is registered.
+    expect(problems.filter((problem) => problem.startsWith('inbox'))).toEqual([])
     expect(await collections.outbox.countDocuments()).toBe(0)
     noteFact(`L4, posts without jobs: ${kills} kills, ${posts.length} posts`)
   },

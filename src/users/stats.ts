@@ -148,19 +148,11 @@ export class UserStats {
     earlier: ReadonlyMap<UserId, KnownAudience>,
   ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
     const authors = [...counts.keys()]
-    const unchanged = new Map(
-      authors.flatMap((author) => {
-        const audience = earlier.get(author)
-        return audience
-          ? [
-              [
-                author,
-                { followers: audience.followers.length, audience: audience.version },
-              ] as const,
-            ]
-          : []
-      }),
-    )
+    const unchanged = new Map<UserId, CountedAuthor>()
+    for (const author of authors) {
+      const { version, followers } = earlier.get(author) ?? {}
+      if (followers) unchanged.set(author, { followers: followers.length, audience: version })
+    }
     const areKnown = unchanged.size === authors.length
     if (areKnown && (await this.countUnchanged(tx, counts, unchanged)) === authors.length)
       return unchanged

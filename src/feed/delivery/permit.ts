@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { commandMsMax } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import { type Transactions, transactionBounds } from '../../db/transaction.ts'
@@ -5,7 +6,6 @@ import { raiseVersions } from '../../db/versions.ts'
 import type { InlineRunner } from '../../jobs/inline.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import { type Job, type JobQueue, LeaseLost } from '../../jobs/queue.ts'
-import { runInTime } from '../../request-scope.ts'
 import { permitKind, permitMs } from '../registry/permits.ts'
 import type { Registered, Registry } from '../registry/registry.ts'
 
@@ -48,6 +48,8 @@ interface Held {
  * @see law L4
  */
 export class DeliveryPermit {
+  /** The context of no request: a permit is no part of its time and of its trace. */
+  private readonly context = new AsyncResource('DeliveryPermit')
   private held: Held | undefined
   private renewing: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
@@ -67,7 +69,8 @@ export class DeliveryPermit {
 
   /** Confirms the permit, or gets one. Two commands. Never throws: without a permit, posts have jobs. */
   async renew(): Promise<void> {
-    this.renewing ??= runInTime(undefined, () => this.confirm())
+    this.renewing ??= this.context
+      .runInAsyncScope(() => this.confirm())
       .catch(() => {})
       .finally(() => {
         this.renewing = undefined

@@ -42,7 +42,7 @@ const marksAgeMsMax = 10_000
 type Marks = Deployment & { readonly readMs: number }
 
 /** A value that no version had before, also if a failover reverts a version. */
-const newValue = (): string => randomBytes(12).toString('base64')
+export const newValue = (): string => randomBytes(12).toString('base64')
 
 /**
  * Gives subjects new versions in the transaction that changes what they are about. Also creates missing ones: otherwise

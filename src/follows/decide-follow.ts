@@ -59,8 +59,8 @@ export function decideFollow(
 }
 
 /**
- * The changes of the counters. The followee's change is always there, also if it is zero: the write then collides with
- * a concurrent deletion of the followee.
+ * The changes of the counters. The followee's change is always there, also if it is zero: its new version of the followers
+ * tells posts that they have changed, and collides with a concurrent deletion of the followee.
  */
 export function countersOf(
   followee: UserId,
@@ -71,7 +71,7 @@ export function countersOf(
   return new Map<UserId, StatsChange>([
     ...begun.map(({ follower }) => [follower, { following: 1 }] as const),
     ...ended.map(({ follower }) => [follower, { following: -1 }] as const),
-    [followee, followers === 0 ? { guard: 1 } : { followers }],
+    [followee, { followers }],
   ])
 }
 

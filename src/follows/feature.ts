@@ -4,6 +4,7 @@ import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Admission, Visibility } from '../visibility/visibility.ts'
+import { Audiences } from './audiences.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
 import { KeptRelations } from './kept-relations.ts'
@@ -35,6 +36,7 @@ export const follows = defineFeature({
     const follows: Follows = new Follows({ ...core, edges, visibilityFor, followeesMax })
     return {
       edges,
+      audiences: new Audiences(core.versions),
       restrictions,
       visibilityFor,
       admission,

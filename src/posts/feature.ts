@@ -1,4 +1,5 @@
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
+import type { Audiences } from '../follows/audiences.ts'
 import type { UserStats } from '../users/stats.ts'
 import { KeptPosts } from './kept-posts.ts'
 import { Posts } from './posts.ts'
@@ -8,7 +9,7 @@ import { Tombstones } from './tombstones.ts'
 export const posts = defineFeature({
   name: 'posts',
   reactions: {},
-  create: (core: Core & { readonly stats: UserStats }) => {
+  create: (core: Core & { readonly stats: UserStats; readonly audiences: Audiences }) => {
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)
     return {
       posts: new Posts({ ...core, tombstones }),

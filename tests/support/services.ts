@@ -105,8 +105,15 @@ export function virtualClock(): TestClock {
  * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled.
  * @throws if a job does not succeed.
  */
-export async function drain({ collections, inline, queue, tasks }: Services): Promise<void> {
+export async function drain({
+  collections,
+  inline,
+  permit,
+  queue,
+  tasks,
+}: Services): Promise<void> {
   const { outbox } = collections
+  await permit.end()
   // Jobs that were begun are completed a moment later, and send commands then.
   await inline.settle()
   await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })

@@ -38,6 +38,8 @@ export interface BackfillParts {
   /** Raises the floors of all registrations, so that nothing is stored that is about to be removed. */
   readonly raiseFloors: () => Promise<void>
   readonly registry: Registry
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
   readonly ranges: RangeJobs
   readonly delivery: Delivery
   readonly entries: EntryReader
@@ -130,11 +132,12 @@ export class Backfill {
   }
 
   /**
-   * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over.
+   * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over. Waits
+   * until posts of transactions that do not know the registration are committed.
    * With at least 2,000 readers, the job is split by ranges of readers.
    */
   async fillStrategy(payload: StrategyFill, run: Run): Promise<Walked> {
-    const { registry, ranges, raiseFloors } = this.parts
+    const { registry, ranges, raiseFloors, now } = this.parts
     const { strategy: name, epoch } = payload
     const waited = await ranges.wait(run)
     if (waited === 'ended') await registry.markComplete(name, epoch)
@@ -142,6 +145,8 @@ export class Backfill {
     await raiseFloors()
     const registration = await this.findRegistration(payload)
     if (!registration) return undefined
+    const continuesInMs = (registration.settlesAt?.getTime() ?? 0) - now()
+    if (continuesInMs > 0) return { continuesInMs }
     const job = { kind: backfillKind, payload: { strategy: name, epoch } }
     const open = splitRanges(registration)
     if (open.length > 0) {

@@ -220,7 +220,7 @@ export class Registry {
     }
     await this.strategies.updateOne(
       { _id: name, epoch: id, $nor: [isOpen] },
-      { $set: { complete: true }, $unset: { split: '' } },
+      { $set: { complete: true }, $unset: { split: '', settlesAt: '' } },
       requestTimeout,
     )
   }

@@ -51,7 +51,10 @@ export const timelineTasks = ({
     [rangeKind(postCreated)]: ranges.createTask(deliver),
     [postDeleted]: (payload, run) => retract(payload, run),
     [rangeKind(postDeleted)]: ranges.createTask(retract),
-    [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
+    [followCreated]: Object.assign(
+      (...[payload, run]: Parameters<Task>) => backfill.addFollowee(parsePair(payload), run),
+      { batchSize: 32 },
+    ),
     [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
     'strategy.backfill': async (payload, run) => backfill.fillStrategy(parseFill(payload), run),
     'strategy.backfill.range': ranges.createTask(async (payload, run, range) =>

@@ -246,6 +246,10 @@ export class IdempotencyStore {
   }
 }
 
+/** A text that equal keys share: those of one viewer and clientMutationId, whatever the mutation. */
+export const nameOfKey = ({ viewer, clientMutationId }: IdempotencyKey): string =>
+  JSON.stringify([viewer, clientMutationId])
+
 /**
  * Finds repeats within a batch.
  * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key has another mutation
@@ -257,7 +261,7 @@ export function findRepeats(
   const places = new Map<string, number>()
   return keys.map((key, at) => {
     if (!key) return undefined
-    const name = JSON.stringify([key.viewer, key.clientMutationId])
+    const name = nameOfKey(key)
     const before = places.get(name)
     if (before === undefined) places.set(name, at)
     return before === undefined || keys[before]?.fingerprint.equals(key.fingerprint)

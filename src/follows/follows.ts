@@ -251,10 +251,11 @@ export class Follows {
     follower: UserId,
     others: readonly UserId[],
   ): Promise<Map<UserId, readonly string[]>> {
-    if (others.length === 0) return new Map()
+    const pairs = membershipsOf(follower, others)
+    if (pairs.length === 0) return new Map()
     const { owner, other } = this.parts.edges.following
     const wanted = new Set<string>(others)
-    const docs = await this.loadGroups(others.map((user) => ({ user: follower, other: user })))
+    const docs = await this.loadGroups(pairs)
     const own = docs.filter((doc) => doc[owner] === follower && wanted.has(String(doc[other])))
     return new Map(own.map((doc) => [doc[other] as UserId, groupsIn(doc)]))
   }
@@ -299,11 +300,11 @@ export class Follows {
     others: readonly UserId[],
     { group, tx }: AmongOptions = {},
   ): Promise<Set<UserId>> {
-    if (others.length === 0) return new Set()
+    const pairs = membershipsOf(user, others)
+    if (pairs.length === 0) return new Set()
     const wanted = new Set<string>(others)
     const isShared = !tx && group === undefined
     const load = index === this.parts.edges.followers ? this.loadFollowers : this.loadFollowees
-    const pairs = others.map((other) => ({ user, other }))
     const docs = isShared ? await load(pairs) : await readAmong(index, pairs, { group, tx })
     const { owner, other } = index
     const own = docs.filter((doc) => doc[owner] === user && wanted.has(String(doc[other])))
@@ -316,6 +317,10 @@ interface Membership {
   readonly user: UserId
   readonly other: UserId
 }
+
+/** The user with each of `others`. No user follows their own account. */
+const membershipsOf = (user: UserId, others: readonly UserId[]): Membership[] =>
+  others.flatMap((other) => (other === user ? [] : [{ user, other }]))
 
 /** The edges of pairs, with both users. One covered command. */
 async function readAmong(

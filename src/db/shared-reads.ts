@@ -38,14 +38,14 @@ const fewKeys = 4
 /**
  * As {@link shareReads}, for reads of mostly one key, such as those for the answer to a mutation. A read of more than
  * four keys has a command of its own, so that no read waits for many documents of others.
- * @param read receives at most 64 keys of others, with repeats. It converts nothing: what is malformed fails no other.
+ * @param read receives at most 128 keys, with repeats. It converts nothing: what is malformed fails no other.
  * @returns a read that throws if the time of its request has ended.
  */
 export function shareFewKeys<K, Found>(
   name: string,
   read: (keys: readonly K[]) => Promise<Found>,
 ): (keys: readonly K[]) => Promise<Found> {
-  const share = shareReads(name, read, 16)
+  const share = shareReads(name, read, 32)
   return async (keys) => {
     if (keys.length > fewKeys) return read(keys)
     currentTime()?.remainingMs()

@@ -200,15 +200,18 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     const { prefix, users } = await newUsers(5)
     const [ann, ben, cat, dan, eve] = users as [UserId, UserId, UserId, UserId, UserId]
     await harness.services.restrictions.block(dan, eve)
-    const outcomes = await Promise.all([
-      resultOf(follow(ann, ben, 'm')),
-      resultOf(follow(ann, cat, 'm')),
-      resultOf(follow(ann, ben, 'm')),
-      resultOf(follow(cat, ben, 'm')),
-      // A refused write leaves no record, so the next one with its id is the first.
-      resultOf(follow(dan, eve, 'm')),
-      resultOf(follow(dan, ann, 'm')),
-    ])
+    const { result: outcomes, commands } = await recorded(harness.database.client, () =>
+      Promise.all([
+        resultOf(follow(ann, ben, 'm')),
+        resultOf(follow(ann, cat, 'm')),
+        resultOf(follow(ann, ben, 'm')),
+        resultOf(follow(cat, ben, 'm')),
+        // A refused write leaves no record, so the next one with its id is the first.
+        resultOf(follow(dan, eve, 'm')),
+        resultOf(follow(dan, ann, 'm')),
+      ]),
+    )
+    expect(commits(labelsOf(commands))).toBe(1)
     const codes = outcomes.map(({ code, result }) => code ?? result?.changed)
     expect(codes).toEqual([true, 'CONFLICT', true, true, 'FORBIDDEN', true])
     expect(await storedPairs(prefix)).toEqual(
@@ -297,6 +300,22 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
       expect((await followAll(pairs)).every(({ changed }) => changed)).toBe(true)
       expect(await problemsOf(harness, prefix)).toEqual([])
     })
+
+  test('a malformed edge fails no follow of another account', async () => {
+    const { prefix, pairs } = await newPairs(5)
+    const [[fan, followee], ...others] = pairs as [[UserId, UserId], ...[UserId, UserId][]]
+    const malformed = { _id: `${prefix}text`, user: followee, follower: fan, source: 'FEEDLINE' }
+    const { followers } = harness.services.collections
+    await followers.insertOne(malformed as never, { bypassDocumentValidation: true })
+    const settled = await Promise.allSettled(pairs.map((pair) => follow(...pair)))
+    expect(settled.map(({ status }) => status)).toEqual([
+      'rejected',
+      ...others.map(() => 'fulfilled'),
+    ])
+    await followers.deleteOne({ user: followee, follower: fan })
+    expect(await storedPairs(prefix)).toEqual(namesOf(others))
+    expect(await problemsOf(harness, prefix)).toEqual([])
+  })
 })
 
 describe('the jobs of follows that are committed together', () => {

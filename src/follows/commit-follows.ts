@@ -115,7 +115,7 @@ async function readState(
   if (begun.length === 0) return { ...state, blocked: new Set(), newIds: new Map() }
   const viewing = ({ follower, followee }: FollowWrite) => ({ viewer: follower, user: followee })
   const decide = await admission.decide(tx, 'FOLLOW', begun.map(viewing))
-  const refused = begun.filter((write) => decide(viewing(write)) !== 'YES')
+  const refused = begun.filter((write) => decide(viewing(write)) === 'NO')
   // A single write may fail with its transaction. In a batch, the others must not.
   const users = new Set(begun.flatMap(({ follower, followee }) => [follower, followee]))
   const live = isAlone ? undefined : await stats.byIds([...users], tx)

@@ -41,11 +41,11 @@ test('an error of a source that is read ahead is thrown after the items before i
 })
 
 test('items are split into few batches without a common name, and keep the order of those that share one', () => {
-  const items = ['ab', 'cd', 'bc', 'a', 'e', 'd', 'ce', 'f']
+  const items = ['ab', 'cd', 'bc', 'a', 'e', 'd', 'ce', 'f', 'xb']
   expect(splitApart(items, (item) => [...item])).toEqual([
     ['ab', 'cd', 'e', 'f'],
     ['bc', 'a', 'd'],
-    ['ce'],
+    ['ce', 'xb'],
   ])
   expect(splitApart([], () => [])).toEqual([])
 })

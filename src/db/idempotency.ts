@@ -42,7 +42,10 @@ export const createIdempotencyKey = (
     viewer,
     clientMutationId,
     fingerprint: hash(inOrder(input) as object),
-    earlier: [hash(sent), hash(reversed)],
+    // Only a repeat is compared with them.
+    get earlier() {
+      return [hash(sent), hash(reversed)]
+    },
   }
 }
 
@@ -262,6 +265,10 @@ export class IdempotencyStore {
   }
 }
 
+/** A text that equal keys share: those of one viewer and clientMutationId, whatever the mutation. */
+export const nameOfKey = ({ viewer, clientMutationId }: IdempotencyKey): string =>
+  JSON.stringify([viewer, clientMutationId])
+
 /**
  * Finds repeats within a batch.
  * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key has another mutation
@@ -273,7 +280,7 @@ export function findRepeats(
   const places = new Map<string, number>()
   return keys.map((key, at) => {
     if (!key) return undefined
-    const name = JSON.stringify([key.viewer, key.clientMutationId])
+    const name = nameOfKey(key)
     const before = places.get(name)
     if (before === undefined) places.set(name, at)
     return before === undefined || keys[before]?.fingerprint.equals(key.fingerprint)

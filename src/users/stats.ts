@@ -6,6 +6,7 @@ import {
   type UserStatsDoc,
 } from '../db/collections.ts'
 import { fieldsConform } from '../db/shapes.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
 import { changesOfAccounts, newValue, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
@@ -68,26 +69,48 @@ export const noAccount = (): DomainError =>
 export const tooManyFollowees = (max: number): DomainError =>
   new DomainError('LIMIT_EXCEEDED', `You may follow at most ${max} users`, { limit: 'followees' })
 
+/** The documents of users, of those that reads of several have shared. */
+function among<Doc extends { readonly _id: string }>(
+  ids: readonly UserId[],
+  docs: readonly Doc[],
+): readonly Doc[] {
+  const own = new Set<string>(ids)
+  return docs.filter(({ _id }) => own.has(_id))
+}
+
 /** The counters of accounts. Exactly the live accounts have them (law L3). */
 export class UserStats {
   private readonly stats: Collections['user_stats']
+  private readonly loadDocs = shareFewKeys('user_stats', (ids: readonly UserId[]) =>
+    this.readDocs(ids),
+  )
+  private readonly loadAccounts = shareFewKeys('accounts', (ids: readonly UserId[]) =>
+    this.readAccounts(ids),
+  )
 
   constructor(private readonly collections: Pick<Collections, 'user_stats' | 'versions'>) {
     this.stats = collections.user_stats
   }
 
-  /** The counters of the live accounts among `ids`. One command. */
+  /** The counters of the live accounts among `ids`. One command, which concurrent reads of few users share. */
   async byIds(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Stats>> {
-    const options = { ...singleBatch, ...tx }
-    return statsIn(await this.stats.find({ _id: { $in: [...ids] } }, options).toArray())
+    return statsIn(among(ids, tx ? await this.readDocs(ids, tx) : await this.loadDocs(ids)))
   }
 
-  /** The live accounts among `ids`. One covered command. */
+  /** The live accounts among `ids`. One covered command, which concurrent reads of few users share. */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Account>> {
-    const live = await this.stats
-      .find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx, projection: accountProjection })
-      .toArray()
-    return accountsIn(live)
+    return accountsIn(
+      among(ids, tx ? await this.readAccounts(ids, tx) : await this.loadAccounts(ids)),
+    )
+  }
+
+  private async readDocs(ids: readonly UserId[], tx?: Tx): Promise<UserStatsDoc[]> {
+    return this.stats.find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx }).toArray()
+  }
+
+  private async readAccounts(ids: readonly UserId[], tx?: Tx): Promise<Account[]> {
+    const options = { ...singleBatch, ...tx, projection: accountProjection }
+    return this.stats.find({ _id: { $in: [...ids] } }, options).toArray()
   }
 
   /**

@@ -2,7 +2,6 @@ import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import type { Collections } from '../../src/db/collections.ts'
-import type { Tx } from '../../src/db/mongo.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
@@ -11,7 +10,7 @@ import type { Restrictions } from '../../src/follows/restrictions.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
-import { Visibility } from '../../src/visibility/visibility.ts'
+import { Admission } from '../../src/visibility/visibility.ts'
 import { sameLimits } from './engagement.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
@@ -207,12 +206,9 @@ export async function problemsOf({ services, following }: ServicesHarness, prefi
 
 const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))
 
-/** What viewers may see, with restrictions of a test's own. */
-export const visibilityWith =
-  ({ stats, follows }: Services, restrictions: Restrictions) =>
-  (viewer: UserId | undefined, tx?: Tx) =>
-    new Visibility(viewer, {
-      live: (users) => stats.liveAmong(users, tx),
-      followed: (users, of) => follows.followeesAmong(of, users, undefined, tx),
-      restrictions: (users, of) => restrictions.restrictionsFor(of, users, tx),
-    })
+/** What viewers may do, with restrictions of a test's own. */
+export const admissionWith = ({ stats }: Services, restrictions: Restrictions) =>
+  new Admission({
+    live: (users, tx) => stats.liveAmong(users, tx),
+    restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
+  })

@@ -58,10 +58,11 @@ export class Backfill {
   /**
    * Merges a new followee's posts into the follower's timelines. Later posts have their own deliveries.
    * The committing process merges 500 posts at most, and workers merge the rest.
+   * Five commands and those of the strategies for 500 posts, which jobs that run at the same time share.
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async addFollowee({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const registered = await this.parts.registry.read()
+    const registered = await this.parts.registry.readShared()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.selectTargets(followee, registered)
     if (targets.length === 0) return undefined
@@ -69,7 +70,7 @@ export class Backfill {
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
     for (;;) {
       run.signal.throwIfAborted()
-      const segment = await this.parts.entries.loadSegment(followee, olderThan, segmentSize)
+      const segment = await this.parts.entries.loadSegment(followee, olderThan)
       const goesOn = await this.parts.filler.storeSegment(targets, follower, segment)
       if (segment.oldest || !goesOn || targets.every(({ depthMax }) => depthMax < segmentSize))
         return undefined
@@ -86,7 +87,7 @@ export class Backfill {
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async removeFollowee(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const registered = await this.parts.registry.read()
+    const registered = await this.parts.registry.readShared()
     const targets = this.parts.delivery.openTimelines(registered)
     if (targets.length === 0) return undefined
     const isOver = timeSlice()
@@ -97,7 +98,6 @@ export class Backfill {
       const { entries, oldest, last } = await this.parts.entries.loadSegment(
         pair.followee,
         olderThan,
-        segmentSize,
       )
       const posts = entries.map(({ id }) => id)
       const isEnded = posts.length === 0 || (await this.removePosts(pair, posts, targets))

@@ -61,7 +61,10 @@ export const timelineTasks = ({
     [postDeleted]: (payload, run) => retract(payload, run),
     [rangeKind(postDeleted)]: ranges.createTask(retract),
     [permitKind]: async () => permit.runLeft(),
-    [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
+    [followCreated]: Object.assign(
+      (...[payload, run]: Parameters<Task>) => backfill.addFollowee(parsePair(payload), run),
+      { batchSize: 32 },
+    ),
     [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
     'strategy.backfill': async (payload, run) => backfill.fillStrategy(parseFill(payload), run),
     'strategy.backfill.range': ranges.createTask(async (payload, run, range) =>

@@ -153,14 +153,11 @@ export class Inbox implements MaterialisedStrategy {
     await this.inbox.insertMany(deliveries.flatMap(toDocs), { session })
   }
 
-  /** One command. */
+  /** One command, none without entries. Few entries share it. */
   async merge(reader: UserId, { entries }: Segment): Promise<void> {
-    await this.insertEntries(
-      entries.map((entry) => {
-        const { post, ...content } = toEntryDoc(entry)
-        return { _id: { reader, post }, ...content }
-      }),
-    )
+    const docs = entries.flatMap((entry) => toDocs({ entry, readers: [reader] }))
+    if (docs.length > smallAudienceMax) await this.insertEntries(docs)
+    else if (docs.length > 0) await this.small.submit('', docs)
   }
 
   /** One command for each 1,000 entries, one after the other. */

@@ -131,7 +131,7 @@ export const differences = {
   },
   pageFacts: {
     mechanism: 'facts of a page',
-    replicaSet: '[in memory](../adr/22-entities-are-kept-not-pages.md)',
+    replicaSet: '[in memory](../adr/23-entities-are-kept-not-pages.md)',
     upgraded: { does: 'one command' },
     shardedCluster: {
       does: 'one command on the primary shard of the database, which asks the others',

@@ -9,12 +9,11 @@ export interface MemoryBounds<V> {
   readonly bytesMax: number
   /** How long a value is kept, in milliseconds. */
   readonly keptMsMax: number
+  /** The share of the memory that one value may take. Default: a 64th. */
+  readonly largestShare?: number
   /** An estimate of the bytes of a value. It is asked when the value is kept. */
   readonly bytesOf: (value: V, key: string) => number
 }
-
-/** The share of the memory that one value may take. */
-const largestShare = 1 / 64
 
 /** Values in the memory of a process, bounded in bytes and in age. The value used longest ago is dropped first. */
 export class Memory<V extends object> {
@@ -22,7 +21,7 @@ export class Memory<V extends object> {
   /** Counts whether a read was answered from memory. */
   readonly countRead: (isHit: boolean) => void
 
-  constructor({ name, bytesMax, keptMsMax, bytesOf }: MemoryBounds<V>) {
+  constructor({ name, bytesMax, keptMsMax, largestShare = 1 / 64, bytesOf }: MemoryBounds<V>) {
     const maxSize = Math.floor(bytesMax)
     if (maxSize > 0) {
       this.values = new LRUCache<string, V>({
@@ -44,7 +43,7 @@ export class Memory<V extends object> {
     return this.values?.get(key)
   }
 
-  /** Keeps a value, unless it is larger than a 64th of the memory: then nothing is kept for its key. */
+  /** Keeps a value, unless it is larger than its share of the memory: then nothing is kept for its key. */
   set(key: string, value: V): void {
     this.values?.set(key, value)
   }

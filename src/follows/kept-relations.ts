@@ -39,7 +39,7 @@ export class KeptRelations {
   private readonly entries: Memory<Entry>
 
   constructor(private readonly parts: KeptRelationsParts) {
-    this.entries = new Memory({ ...parts, name: 'relations', bytesOf })
+    this.entries = new Memory({ ...parts, name: 'relations', largestShare: 1 / 16, bytesOf })
   }
 
   /**

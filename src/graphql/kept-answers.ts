@@ -92,6 +92,8 @@ export class Keeping {
   private cost: number | undefined
   /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
   isNews = false
+  /** Why the answer failed before graphql-js began. Its resolver throws it, so that nothing is read again. */
+  failure: Error | undefined
   /** What the request was charged already, for this cost. */
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
 

@@ -10,7 +10,7 @@ import type { PostId, UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
 import type { KeptPosts } from '../../posts/kept-posts.ts'
 import type { Post } from '../../posts/post.ts'
-import { beginOperation, endSpan, inSpan } from '../../tracing/spans.ts'
+import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/spans.ts'
 import type { KeptAccount } from '../../users/kept-accounts.ts'
 import { registersDocument } from '../answer-again.ts'
 import { fillTemplate } from '../answer-template.ts'
@@ -35,8 +35,8 @@ export interface AnswerPlannedParts {
 
 /**
  * Answers signed-in queries of one timeline by a plan of their document, byte for byte as graphql-js does, but from texts
- * of posts that are kept. Any other request, and any that fails, is left to Apollo, which the rate limits do not charge
- * again. The commands of {@link FeedService.timeline}. Call it after {@link readDocuments}, and before the route is added.
+ * of posts that are kept. Any other request is left to Apollo, which the rate limits do not charge again. So is the wording
+ * of a failure. The commands of {@link FeedService.timeline}. Call it after {@link readDocuments}, and before the route is added.
  */
 export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts): void {
   const { limiter, pageFacts, persisted, viewerOf } = parts
@@ -68,15 +68,20 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
       'graphql.operation.type': 'query',
       'graphql.operation.name': label,
     })
-    const planned = await inSpan('Query.timeline', () =>
-      readPlanned(parts, { plan, args, viewer, keeping }),
-    ).catch(() => undefined)
-    endSpan(span)
-    if (!planned) return
-    const template = await plan.render(planned, cost, limits.cost)
-    const body = fillTemplate(template, summariesOf(planned))
-    if (body === undefined) return
-    if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(planned.stamp, template)
+    const planned = await inSpan('Query.timeline', async () => {
+      const page = await readPlanned(parts, { plan, args, viewer, keeping })
+      if (!page) return undefined
+      const template = await plan.render(page, cost, limits.cost)
+      return { stamp: page.stamp, template, body: fillTemplate(template, summariesOf(page)) }
+    }).catch((error: Error) => {
+      keeping.failure = error
+      return undefined
+    })
+    endSpan(span, keeping.failure && errorTypeOf(keeping.failure))
+    // A post was deleted meanwhile, or has a form that only graphql-js shows.
+    if (planned?.body === undefined) return
+    const { stamp, template, body } = planned
+    if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, template)
     keeping.noteCost(cost)
     if (request.scope) Object.assign(request.scope, { viewer, operation: label })
     reply.headers(charge?.headers ?? {})

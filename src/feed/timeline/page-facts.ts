@@ -39,6 +39,8 @@ export interface PageFacts extends Facts {
   readonly profiles: ReadonlyMap<UserId, User> | undefined
   /** The existing posts: whole posts if content was requested. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  /** All relations of the reader. Undefined if there are too many, and where nothing is kept. */
+  readonly relations: Relations | undefined
   /** The accounts of live authors, as they are kept. Undefined where nothing is kept. */
   readonly accounts: ReadonlyMap<UserId, KeptAccount> | undefined
   /** The counts of the existing posts and the reader's own entries. Undefined if they were not read. */
@@ -71,6 +73,8 @@ export interface FactsRequest {
   readonly viewerHas?: boolean | undefined
   /** Takes the accounts on which the facts depend. Default: none are needed. */
   readonly stamp?: StampBuilder | undefined
+  /** The relations of the reader, if an earlier round of the page has them. */
+  readonly relations?: Relations | undefined
 }
 
 /** The parts that {@link PageFactsReader} works with. */
@@ -111,18 +115,19 @@ export class PageFactsReader {
   }
 
   /**
-   * What decides whether a reader's pages show authors, from memory, for those whom the reader follows: one command for
+   * What decides whether a reader's pages show authors, from memory, for those that the reader follows: one command for
    * the versions, shared, and those of {@link KeptRelations} and {@link KeptAccounts}. Call it where facts are kept.
    */
   async loadAuthors(
     users: readonly UserId[],
-    { reader, group, stamp }: Pick<FactsRequest, 'reader' | 'group' | 'stamp'>,
+    { reader, group, stamp, ...earlier }: Omit<FactsRequest, 'users' | 'content'>,
   ) {
     const { keptAccounts, registry, follows } = this.parts
     const stamping = this.parts.stamping()
     await stamping.seeFacts(reader)
     const others = users.filter((user) => user !== reader)
-    const relations = await this.loadRelations(reader, others, stamping)
+    const whole = earlier.relations ?? (await this.parts.keptRelations.load(reader, stamping))
+    const relations = whole ?? (await this.loadRelations(reader, others))
     const followed = users.filter((user) => user === reader || relations.followees.has(user))
     const people = stamp ? [...new Set([...followed, reader])] : followed
     const [accounts, members, registered] = await Promise.all([
@@ -136,6 +141,7 @@ export class PageFactsReader {
       followed: relations.followees,
       restrictions: relations.restrictions,
       members,
+      relations: whole,
       accounts,
       registered,
     }
@@ -152,15 +158,9 @@ export class PageFactsReader {
     return { ...facts, ...posts, authors, stats: undefined, profiles: profilesIn(accounts) }
   }
 
-  /** Of a reader with too many relations, those with the authors of the page. */
-  private async loadRelations(
-    reader: UserId,
-    others: readonly UserId[],
-    stamping: Stamping,
-  ): Promise<Relations> {
-    const { follows, restrictions, keptRelations } = this.parts
-    const kept = await keptRelations.load(reader, stamping)
-    if (kept) return kept
+  /** Those of a reader with too many relations to keep them all. Two commands. */
+  private async loadRelations(reader: UserId, others: readonly UserId[]): Promise<Relations> {
+    const { follows, restrictions } = this.parts
     const [followees, restricted] = await Promise.all([
       follows.followeesAmong(reader, others),
       restrictions.restrictionsFor(reader, others),
@@ -275,6 +275,7 @@ function factsOf(
     stats: statsIn(row.stats),
     profiles: row.users && usersIn(row.users),
     posts,
+    relations: undefined,
     accounts: undefined,
     summaries: undefined,
   }

@@ -91,7 +91,10 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     const refs = await this.loadRefs(entries)
     const authors = refs.map(({ author }) => author)
     const content = projection !== 'ref' && !isText
-    const facts = await this.parts.pageFacts.load(refs, { ...this.query, users: authors, content })
+    const facts = await this.parts.pageFacts.load(refs, {
+      ...{ ...this.query, users: authors, content },
+      relations: this.facts[0]?.relations,
+    })
     this.facts.push(facts)
     for (const user of facts.authors) {
       if (!isShown('AUTHOR', this.query.reader, { user }, facts)) this.excludedAuthors.add(user)

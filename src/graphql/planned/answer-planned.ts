@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { DocumentNode, GraphQLSchema } from 'graphql'
 import type { EngagementSummary } from '../../engagement/summaries.ts'
-import { checkAll } from '../../errors.ts'
 import type { FeedService } from '../../feed/timeline/feed-service.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
 import type { PageFactsReader } from '../../feed/timeline/page-facts.ts'
@@ -19,7 +18,7 @@ import { isObject } from '../named-documents.ts'
 import type { PersistedDocuments } from '../persisted-documents.ts'
 import { clientOf, crowdOf, type RateLimiter } from '../rate-limit.ts'
 import { isStableTimeline } from '../stable.ts'
-import { presentPollCursor, timelineWindowOf } from '../timeline-args.ts'
+import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import { type PlannedPage, planTimeline, type TimelinePlan } from './timeline-plan.ts'
 
 /** What {@link answerPlanned} works with. */
@@ -53,8 +52,9 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
     const plan = plans.find(read.document, operationName)
     const prepared = plan?.prepare(variables)
     if (!plan || !prepared || prepared.cost > limits.cost) return
-    if (!(await pageFacts.isKept().catch(() => false))) return
     const { args, cost } = prepared
+    const place = placeOf(parts.feed, args)
+    if (!place || !(await pageFacts.isKept().catch(() => false))) return
     const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
     const { paid } = read
     const charged = keeping.chargeOf(cost) ?? (cost > paid ? undefined : read)
@@ -69,7 +69,7 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
       'graphql.operation.name': label,
     })
     const planned = await inSpan('Query.timeline', async () => {
-      const page = await readPlanned(parts, { plan, args, viewer, keeping })
+      const page = await readPlanned(parts, { plan, place, viewer, keeping })
       if (!page) return undefined
       const template = await plan.render(page, cost, limits.cost)
       return { stamp: page.stamp, template, body: fillTemplate(template, summariesOf(page)) }
@@ -90,25 +90,34 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
 }
 
 type Keeping = NonNullable<FastifyRequest['keeping']>
+type Place = NonNullable<ReturnType<typeof placeOf>>
+
+/** The part of a timeline that is asked for. Undefined for wrong arguments, which the resolver refuses. */
+function placeOf(feed: FeedService, args: TimelineArgs) {
+  const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
+  try {
+    feed.checkRequest(filter)
+    return { ...timelineWindowOf(args), filter }
+  } catch {
+    return undefined
+  }
+}
 
 /** @returns undefined if a post or an author cannot be rendered from memory. */
 async function readPlanned(
   { feed, keptPosts }: AnswerPlannedParts,
   {
     plan,
-    args,
+    place: { window, base, filter },
     viewer,
     keeping,
   }: {
     readonly plan: TimelinePlan
-    readonly args: NonNullable<ReturnType<TimelinePlan['prepare']>>['args']
+    readonly place: Place
     readonly viewer: UserId
     readonly keeping: Keeping
   },
 ): Promise<PlannedPage | undefined> {
-  const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
-  const { place } = checkAll({ place: () => timelineWindowOf(args) })
-  const { window, base } = place
   const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window }, keeping.stamping)
   const authors = accountsOf(page)
   if (!authors || !page.items.every(({ post }) => isRenderable(post, authors))) return undefined

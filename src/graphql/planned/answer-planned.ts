@@ -78,7 +78,7 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
       return undefined
     })
     endSpan(span, keeping.failure && errorTypeOf(keeping.failure))
-    // A post was deleted meanwhile, or has a form that only graphql-js shows.
+    // A post was deleted since, or has a form that only graphql-js shows.
     if (planned?.body === undefined) return
     const { stamp, template, body } = planned
     if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, template)

@@ -37,6 +37,21 @@ export async function openServices(
   return { client, db, services: createServices(client, db, readConfig(env)) }
 }
 
+/** The versions of Node and MongoDB on which a benchmark runs. */
+export async function readVersions({ db }: Pick<BenchDatabase, 'db'>): Promise<string[]> {
+  const { version } = await db.admin().command({ buildInfo: 1 })
+  return [`Node ${process.version}`, `MongoDB ${version}`]
+}
+
+/** Copies collections with their documents, without indexes, into another database of the same server. */
+export async function copyCollections(db: Db, to: string, names: readonly string[]): Promise<void> {
+  for (const name of names)
+    await db
+      .collection(name)
+      .aggregate([{ $out: { db: to, coll: name } }])
+      .toArray()
+}
+
 /** Creates a new database on TEST_MONGODB_URI, or on an embedded mongod with its data in a temporary folder. */
 export async function openBenchDatabase(
   log: (line: string) => void,

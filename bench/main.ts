@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { benchmarkCapacity } from './capacity/capacity.ts'
 import { benchmarkConstants } from './capacity/constants.ts'
@@ -8,6 +10,7 @@ import { benchmarkThresholds } from './engagement/thresholds.ts'
 import { benchmarkFeeds } from './feeds/feeds.ts'
 import { benchmarkFollows } from './follows/follows.ts'
 import { benchmarkFriends } from './friends/friends.ts'
+import { findNode, startOn } from './node.ts'
 import { benchmarkOverload } from './overload/overload.ts'
 import { benchmarkProcesses } from './processes/processes.ts'
 import { benchmarkReads } from './reads/reads.ts'
@@ -32,6 +35,7 @@ const benchmarks = {
 
 /** Benchmarks with many loads, which take ten minutes at most with fewer and shorter rounds. */
 const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', number>>>> = {
+  feeds: { rounds: 3, seconds: 1 },
   friends: { rounds: 3, seconds: 2 },
   reads: { rounds: 3, seconds: 1 },
   scale: { rounds: 1, seconds: 2 },
@@ -44,38 +48,48 @@ function parsePositive(text: string): number {
   throw new InvalidArgumentError('It must be a positive number.')
 }
 
-/** @throws {InvalidArgumentError} if the text is not a list of positive whole numbers. */
-function parseWholeNumbers(text: string): number[] {
-  const values = text.split(',').map(Number)
-  if (values.every((value) => Number.isInteger(value) && value > 0)) return values
-  throw new InvalidArgumentError('It must be a list of positive whole numbers, such as 16,32.')
+/** @throws {InvalidArgumentError} if there is no such Node. */
+function parseNode(option: string): string {
+  try {
+    return findNode(option)
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
 }
 
 const numberOption = (flags: string, description: string, standard: number) =>
   new Option(flags, description).argParser(parsePositive).default(standard)
 
 let isInterrupted = false
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  process.once(signal, async () => {
-    isInterrupted = true
-    await stopDatabases()
-    process.exit(code)
-  })
+/** This command line on another Node. */
+let child: ChildProcess | undefined
+
+async function interrupt(signal: NodeJS.Signals, code: number): Promise<void> {
+  // Ctrl+C signals the child too. It ends when its databases have stopped, and this process after it.
+  if (child) return void child.kill(signal)
+  if (isInterrupted) return
+  isInterrupted = true
+  await stopDatabases()
+  process.exit(code)
 }
+
+process.on('SIGINT', () => interrupt('SIGINT', 130))
+process.on('SIGTERM', () => interrupt('SIGTERM', 143))
+// This is the child. It does not outlive its parent.
+process.on('disconnect', () => interrupt('SIGTERM', 143))
+process.channel?.unref()
 
 await new Command('bench')
   .addArgument(new Argument('<name>', 'the benchmark').choices(Object.keys(benchmarks)))
   .addOption(numberOption('--rounds <n>', 'rounds; each measures all implementations', 5))
   .addOption(numberOption('--seconds <n>', 'how long each load lasts', 3))
   .addOption(
-    new Option('--connections <list>', 'connections of the HTTP loads of reads')
-      .argParser(parseWholeNumbers)
-      .default([16, 32]),
+    numberOption('--warm-up <seconds>', 'how long each side is loaded before it is measured', 10),
   )
-  .addOption(numberOption('--likes <n>', 'likes of the most popular post', 1_000_000))
+  .addOption(
+    numberOption('--memory <seconds>', 'how long reads loads a server whose memory it reads', 10),
+  )
+  .addOption(numberOption('--likes <n>', 'likes of the most popular post', 100_000))
   .addOption(numberOption('--people <n>', 'users of a generated graph', 100_000))
   .addOption(
     numberOption('--rate <n>', 'first rate of the open loop, in operations per second', 200),
@@ -89,15 +103,31 @@ await new Command('bench')
       .default([], 'all'),
   )
   .option('--graph <file>', 'edge list instead of Reed98; each edge is a follow in both directions')
+  .addOption(
+    new Option(
+      '--node <binary>',
+      'the Node on which all sides run: a path, or a version that npx has, such as 24',
+    ).argParser(parseNode),
+  )
   .option('--plots <folder>', 'where plots are written', 'docs/plots')
   .option('--json', 'print the result as JSON')
   .action(async (name: keyof typeof benchmarks, given, command: Command) => {
+    if (given.node) {
+      child = startOn(given.node)
+      const [code] = await once(child, 'exit')
+      process.exit(code ?? 1)
+    }
     const isGiven = (option: string) => command.getOptionValueSource(option) === 'cli'
     const unlessGiven = Object.entries(shorter[name] ?? {}).filter(([option]) => !isGiven(option))
-    const { seconds, people, json, ...others } = { ...given, ...Object.fromEntries(unlessGiven) }
+    const { seconds, warmUp, memory, people, json, ...others } = {
+      ...given,
+      ...Object.fromEntries(unlessGiven),
+    }
     const run = benchmarks[name]({
       ...others,
       ms: seconds * 1000,
+      warmUpMs: warmUp * 1000,
+      memoryMs: memory * 1000,
       userCount: people,
       log: (line) => console.error(line),
       print: (line) => console.log(line),

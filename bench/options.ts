@@ -4,14 +4,16 @@ export interface BenchOptions {
   readonly rounds: number
   /** How long each load lasts, in milliseconds. */
   readonly ms: number
+  /** How long each side is loaded before it is measured, in milliseconds. */
+  readonly warmUpMs: number
+  /** How long the mixed load lasts after which `reads` reads the memory of a server, in milliseconds. */
+  readonly memoryMs: number
   /** The number of likes of the most popular post. */
   readonly likes: number
   /** The number of users in a generated graph, without the followers of its celebrity. */
   readonly userCount: number
   /** The path of an edge list that replaces Reed98. Each edge becomes a follow in both directions. */
   readonly graph?: string | undefined
-  /** The numbers of connections of the HTTP loads. The first one is that of all loads, the others repeat a few. */
-  readonly connections: readonly number[]
   /** The first rate of the open loop, in operations per second. */
   readonly rate: number
   /** The sides of `scale`, or the graphs of `capacity`, that run, by name. Empty: all of them. */

@@ -102,7 +102,7 @@ async function serve(
     drain()
     const { stopMs } = config.operations
     await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
-    await Promise.all([stopped, services.inline.settle()])
+    await Promise.all([stopped, services.inline.settle(), services.permit.end()])
   }
   const { lost } = database
   return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }

@@ -37,6 +37,15 @@ export interface Core {
   readonly validators: readonly ContentValidator[]
 }
 
+/** How long something is kept in memory, in milliseconds. */
+const keptMsMax = 3_600_000
+
+/** The bounds of what a feature keeps in memory. @param share of the memory of PAGE_CACHE_MB. */
+export const shareOfMemory = ({ feed }: Pick<ServiceConfig, 'feed'>, share: number) => ({
+  bytesMax: share * feed.pageCacheMb * 1024 * 1024,
+  keptMsMax,
+})
+
 /**
  * What a feature declares beside its GraphQL API (`graphql/apis`) and its collections (`db/collections.ts`). Nothing may be left out: a feature that stores
  * nothing says so. `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.

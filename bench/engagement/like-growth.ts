@@ -45,8 +45,12 @@ export async function measureLikeGrowth(services: Services, { likes, log }: Benc
   const at = (size: number) => points.find((point) => point.likes === size)
   const [low, high] = [at(1_000), points.at(-1)]
   const ratios = low && high ? [high.like / low.like] : [Number.NaN]
-  return { ratios, table: formatTable(points) }
+  return { key: growthKey(points.at(-1)?.likes ?? 0), ratios, table: formatTable(points) }
 }
+
+/** The name of the ratio of a like at `likes` likes over one at 1,000. */
+export const growthKey = (likes: number): string =>
+  `like_${likes >= 1_000_000 ? `${likes / 1_000_000}m` : `${likes / 1_000}k`}_vs_1k`
 
 async function measureAt(services: Services, post: PostRef, firstAccount: number, likes: number) {
   const { engagements, engagementReader } = services

@@ -102,6 +102,8 @@ export async function measureFeedline(
   for (const [at, author] of authors.entries()) {
     posts.set((await services.posts.create(author, { text: postText(at) })).id, author)
   }
+  if (!(await services.collections.outbox.findOne({})))
+    throw new Error(`${strategy}: no job is left for a worker`)
   const seconds = await measureSeconds(() => runDueJobs(services))
   return { seconds, entries: await countEntries(services, strategy, posts) }
 }

@@ -1,31 +1,40 @@
-import { existsSync } from 'node:fs'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { pino } from 'pino'
 import { handleRequests } from '../child-process.ts'
 
 // The compiled server of `feedline serve`. It also answers its parent with its port, its processor time and its memory.
 const urlOf = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href
 const { startApp } = (await import(urlOf('app.js'))) as typeof import('../../src/app.ts')
-// Servers of earlier commits have it in another file.
-const configFile = existsSync(`${process.env.FEEDLINE_BUILT}/environment.js`)
-  ? 'environment.js'
-  : 'config.js'
 const { readConfig } = (await import(
-  urlOf(configFile)
+  urlOf('environment.js')
 )) as typeof import('../../src/environment.ts')
 const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
 
-const config = readConfig()
-const app = await startApp(config, createLog('error', 'json'))
+// Production writes a line for each request.
+const app = await startApp(readConfig(), createLog('info', pino.destination('/dev/null')))
+// No request comes before the server says that it is ready.
+while (!(await isReady())) await sleep(20)
 handleRequests(
-  (message: { readonly cpu?: true; readonly memory?: true }) => {
+  (message: { readonly cpu?: true; readonly memory?: true; readonly rss?: true }) => {
     if (message.cpu) return process.cpuUsage()
+    if (message.rss) return { rss: process.memoryUsage.rss() }
     if (message.memory) return measureMemory()
     return { port: Number(new URL(app.url).port) }
   },
   async () => app[Symbol.asyncDispose](),
 )
+
+/** Asks without fetch, which would load modules that the server does not need. */
+async function isReady(): Promise<boolean> {
+  const [answer] = await once(get(`${app.adminUrl}/readyz`, { agent: false }), 'response')
+  answer.resume()
+  return answer.statusCode === 200
+}
 
 /** The memory of this process after a garbage collection, in bytes. */
 function measureMemory() {

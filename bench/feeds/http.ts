@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import { bundle } from '../bundle.ts'
 import { startChild } from '../child-process.ts'
 import type { HttpLoadResult, LoadJob } from './load-process.ts'
 
@@ -10,6 +11,8 @@ export interface Server extends AsyncDisposable {
   readCpuTimeUs(): Promise<number>
   /** The memory of the process after a garbage collection. Only Feedline's server answers it. */
   readMemory(): Promise<Memory>
+  /** The resident memory of the process as it is, in bytes. Only Feedline's server answers it. */
+  readRss(): Promise<number>
 }
 
 /** The resident memory of a process, and the part that its objects and buffers use, in bytes. */
@@ -18,13 +21,13 @@ export interface Memory {
   readonly used: number
 }
 
-/** Starts the server at `file`, relative to this folder. Its process must answer `message` with the port. */
+/** Starts the server at `file`, relative to this folder, as compiled JavaScript. Its process must answer `message` with the port. */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>>,
   message: object,
 ): Promise<Server> {
-  const child = await startChild(join(import.meta.dirname, file), env)
+  const child = await startChild(await bundle(join(import.meta.dirname, file)), env)
   const { port } = await child.sendRequest<{ port: number }>(message)
   return {
     port,
@@ -33,6 +36,7 @@ export async function startServer(
       return user + system
     },
     readMemory: () => child.sendRequest<Memory>({ memory: true }),
+    readRss: async () => (await child.sendRequest<{ rss: number }>({ rss: true })).rss,
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   }
 }

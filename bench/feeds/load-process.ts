@@ -43,10 +43,14 @@ handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
     // A mutation gets another clientMutationId each time it is sent.
     idReplacement: requests.some(({ body }) => `${body ?? ''}`.includes(newIdEachTime)),
     verifyBody: (body) => !String(body).startsWith('{"errors"'),
-    // Each connection begins with another request.
+    // Each connection begins with another request. With an amount, autocannon gives the first ones one more.
     setupClient: (client) => {
-      const first = Math.floor((opened++ * requests.length) / connections)
-      const next = Math.floor((opened * requests.length) / connections)
+      const [share, rest] = [
+        Math.floor(requests.length / connections),
+        requests.length % connections,
+      ]
+      const first = opened * share + Math.min(opened++, rest)
+      const next = opened * share + Math.min(opened, rest)
       const others = amount === undefined ? requests.slice(0, first) : []
       const own = requests.slice(first, amount === undefined ? undefined : next)
       client.setRequests([...own, ...others])

@@ -49,11 +49,13 @@ export async function runReed98(options: BenchOptions): Promise<Reed98Results | 
 async function measurePages(
   database: FeedsDatabase,
   users: readonly UserId[],
-  { log, rounds, ms }: BenchOptions,
+  { log, rounds, ms, warmUpMs }: BenchOptions,
 ) {
   const readers = await selectReaders(database, users, readersMax)
   const [service, http]: [PageResults[], HttpResults[]] = [[], []]
   await using httpBenchmark = await openHttpBenchmark(database, readers, await buildServer())
+  log('pages, warm-up')
+  await httpBenchmark.warmUp(warmUpMs)
   for (let round = 1; round <= rounds; round++) {
     log(`pages, round ${round} of ${rounds}`)
     service.push(await measureServicePages(database, readers, ms))

@@ -3,6 +3,7 @@ import { formatSummary, type Summary, summarize } from '../statistics.ts'
 import type { CreatePostLatencies } from './create-post.ts'
 import type { Rates } from './deliveries.ts'
 import type { ServerLoadResult } from './http.ts'
+import { type Audience, audiences, type InboxRound } from './inbox-deliveries.ts'
 import type { MixedWorkloadResult } from './mixed-workload-rounds.ts'
 import type { PageResults } from './pages.ts'
 import type { HttpResults } from './pages-http.ts'
@@ -18,6 +19,18 @@ export function computeRatios(zipf: ZipfResults, reed98: Reed98Results | undefin
     ...computeDeliveryRatios({ zipf: zipf.rates, ...(reed98 ? { reed98: reed98.rates } : {}) }),
     ...(reed98 ? computePageRatios(reed98) : {}),
     create_post_p99_20k_vs_10: zipf.create.map(({ celebrity, ten }) => celebrity.p99Ms / ten.p99Ms),
+  }
+}
+
+/** Deliveries by a worker over bare inserts of the same documents: of each audience, and the lower one. */
+export function computeInboxRatios(rounds: readonly InboxRound[]): Ratios {
+  const of = (audience: Audience) =>
+    rounds.map(({ [audience]: { workers, bareInsert } }) => workers / bareInsert)
+  const [small, large] = [of('30'), of('100k')]
+  return {
+    inbox_deliveries_vs_bare_insert: medianOf(small) < medianOf(large) ? small : large,
+    inbox_deliveries_vs_bare_insert_30: small,
+    inbox_deliveries_vs_bare_insert_100k: large,
   }
 }
 
@@ -50,14 +63,10 @@ const divideByRound = (a: readonly number[] = [], b: readonly number[] = []) =>
 function computePageRatios({ http, mix }: Reed98Results): Ratios {
   const cpu = (strategy: string) =>
     http.map((loads) => cpuOf(loads, `${strategy} page 1`) / cpuOf(loads, `bare ${strategy}`))
-  const rate = (name: string) =>
-    http.map((loads) => rateOf(loads, `${name} page 1`) / rateOf(loads, 'one document'))
   const best = mix.map((systems) => Math.max(systems.CACHE.perSecond, systems.INBOX.perSecond))
   return {
     cache_page_vs_bare: cpu('CACHE'),
     inbox_page_vs_bare: cpu('INBOX'),
-    cache_http_page_vs_one_document: rate('CACHE'),
-    inbox_http_page_vs_one_document: rate('INBOX'),
     mix_vs_socialite_cache: divideByRound(
       best,
       mix.map((systems) => systems['Socialite CACHE'].perSecond),
@@ -66,7 +75,6 @@ function computePageRatios({ http, mix }: Reed98Results): Ratios {
 }
 
 const cpuOf = (loads: HttpResults, name: string) => loads[name]?.cpuUs ?? Number.NaN
-const rateOf = (loads: HttpResults, name: string) => loads[name]?.perSecond ?? Number.NaN
 const medianOf = (values: readonly number[]) => summarize(values).median
 
 type Row = readonly string[]
@@ -92,6 +100,24 @@ export const formatRatioTable = (ratios: Ratios): string =>
     Object.entries(ratios).map(([name, values]) => [
       `\`${name}\``,
       name.includes('per_second') ? formatIntegers(values) : formatDecimals(values, 2),
+    ]),
+  )
+
+/** Formats entries per second by audience, with what each side promises. */
+export const formatInboxTable = (rounds: readonly InboxRound[]): string =>
+  formatTable(
+    ['INBOX entries/s', ...Object.keys(audiences).map((name) => `audience of ${name}`), 'promise'],
+    (
+      [
+        ['workers', 'by a worker', 'durable, each follower once, also after a crash'],
+        ['bareInsert', 'bare inserts', 'durable'],
+      ] as const
+    ).map(([side, label, promise]) => [
+      label,
+      ...(Object.keys(audiences) as Audience[]).map((name) =>
+        formatIntegers(rounds.map((round) => round[name][side])),
+      ),
+      promise,
     ]),
   )
 

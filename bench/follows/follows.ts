@@ -1,13 +1,13 @@
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { openBenchDatabase } from '../database.ts'
+import { openBenchDatabase, readVersions } from '../database.ts'
 import { createAccounts, userAt } from '../engagement/feedline.ts'
 import { type LoadResult, runClosedLoop } from '../load.ts'
 import type { BenchOptions } from '../options.ts'
 import { formatSummary, quantile, summarize } from '../statistics.ts'
 import { type FollowImplementation, groupCommit, oneTransactionEach } from './implementations.ts'
+import { clients, measureSpreadFollows, spreadPromises } from './spread.ts'
 
-const clients = 64
 const accounts = 200_000
 
 const implementations = { groupCommit, oneTransactionEach }
@@ -16,10 +16,11 @@ type LoadResults = Readonly<Record<'follow' | 'unfollow', LoadResult>>
 type Round = Readonly<Record<ImplementationName, LoadResults>>
 
 /**
- * Measures 64 clients that follow one account, then unfollow it: with group commit, and with one transaction each.
- * No jobs run.
+ * Measures 64 clients that follow different accounts, with their jobs. Then measures 64 clients that follow one account,
+ * then unfollow it: with group commit, and with one transaction each. No jobs run then.
  */
 export async function benchmarkFollows(options: BenchOptions) {
+  const spread = await measureSpreadFollows(options)
   await using database = await openBenchDatabase(options.log)
   const { services } = database
   options.log(`creating ${accounts} accounts`)
@@ -27,6 +28,13 @@ export async function benchmarkFollows(options: BenchOptions) {
   const names = Object.keys(implementations) as ImplementationName[]
   const rounds: Round[] = []
   let celebrities = 0
+  for (const name of names) {
+    options.log(`warm-up, ${labels[name]}`)
+    // The unfollows take about as long as the follows.
+    const measure = implementations[name](services)
+    const celebrity = `celebrity${celebrities++}` as UserId
+    await measureImplementation(services, measure, celebrity, options.warmUpMs / 2)
+  }
   for (let number = 1; number <= options.rounds; number++) {
     options.log(`round ${number} of ${options.rounds}`)
     const round: Partial<Record<ImplementationName, LoadResults>> = {}
@@ -49,21 +57,33 @@ export async function benchmarkFollows(options: BenchOptions) {
       ),
     )
   const [followRatios, unfollowRatios] = [ratios('follow'), ratios('unfollow')]
+  const spreadRatios = summarize(
+    spread.map(({ feedline, bare }) => feedline.perSecond / bare.perSecond),
+  )
+  const versions = await readVersions(database)
+  options.print(`${versions.join(', ')}\n`)
   options.print('| ratio | median (min–max) |\n|---|---|')
+  options.print(`| follow_spread_vs_bare_transaction | ${formatSummary(spreadRatios)} |`)
   options.print(`| follows_vs_one_transaction_each | ${formatSummary(followRatios)} |`)
   options.print(`| unfollows_vs_one_transaction_each | ${formatSummary(unfollowRatios)} |`)
-  options.print('\n| 64 clients, one account | writes/s | p50, ms | p99, ms |\n|---|---|---|---|')
+  options.print('\n| 64 clients | writes/s | p50, ms | p99, ms | promise |\n|---|---|---|---|---|')
+  const printLoads = (label: string, loads: readonly LoadResult[], promise: string) => {
+    const [rate, p50, p99] = [
+      summarize(loads.map(({ perSecond }) => perSecond)),
+      summarize(loads.map(({ p50Ms }) => p50Ms)),
+      summarize(loads.map(({ p99Ms }) => p99Ms)),
+    ]
+    const cells = [formatSummary(rate, 0), formatSummary(p50, 1), formatSummary(p99, 1)]
+    options.print(`| ${label} | ${cells.join(' | ')} | ${promise} |`)
+  }
+  for (const side of ['feedline', 'bare'] as const) {
+    const loads = spread.map((round) => round[side])
+    printLoads(`follow of different accounts, ${side}`, loads, spreadPromises[side])
+  }
   for (const name of names) {
     for (const load of ['follow', 'unfollow'] as const) {
       const loads = rounds.map((round) => round[name][load])
-      const [rate, p50, p99] = [
-        summarize(loads.map(({ perSecond }) => perSecond)),
-        summarize(loads.map(({ p50Ms }) => p50Ms)),
-        summarize(loads.map(({ p99Ms }) => p99Ms)),
-      ]
-      options.print(
-        `| ${load}, ${labels[name]} | ${formatSummary(rate, 0)} | ${formatSummary(p50, 1)} | ${formatSummary(p99, 1)} |`,
-      )
+      printLoads(`${load} of one account, ${labels[name]}`, loads, promises[name])
     }
   }
   const p99Ms = (load: keyof LoadResults) =>
@@ -72,16 +92,24 @@ export async function benchmarkFollows(options: BenchOptions) {
       0.5,
     )
   return {
+    follow_spread_vs_bare_transaction: spreadRatios.median,
     follows_vs_one_transaction_each: followRatios.median,
     unfollows_vs_one_transaction_each: unfollowRatios.median,
     follow_p99_ms: p99Ms('follow'),
     unfollow_p99_ms: p99Ms('unfollow'),
+    versions,
+    spread,
   }
 }
 
 const labels: Readonly<Record<ImplementationName, string>> = {
   groupCommit: 'together',
   oneTransactionEach: 'one transaction each',
+}
+
+const promises: Readonly<Record<ImplementationName, string>> = {
+  groupCommit: 'durable, atomic, once for each clientMutationId; checks blocks, keeps the history',
+  oneTransactionEach: 'the same without clientMutationId',
 }
 
 /**

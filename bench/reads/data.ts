@@ -1,6 +1,11 @@
 import { applyIndexes } from '../../src/db/indexes.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
-import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
+import {
+  type BenchDatabase,
+  copyCollections,
+  openBenchDatabase,
+  openServices,
+} from '../database.ts'
 import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
 import { followeesOf, type Graph } from '../feeds/graph.ts'
@@ -15,18 +20,23 @@ export const strategyEnv = (strategy: ReadStrategy) => ({
   ...{ FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy, TIMELINE_ENTRIES: 'text' },
 })
 
-/** Who takes part in the loads. */
+/** Who takes part in the loads. All but the composers have more than a page. */
 export interface Audience {
   /** Followed by all readers. Adds the posts that change the readers' timelines. */
   readonly hub: UserId
+  /** Readers whose pages are repeated, changed and polled. */
   readonly readers: readonly UserId[]
-  /** All users with an account. */
-  readonly users: readonly UserId[]
-  /** Readers whose pages no check changes. */
-  readonly untouched: readonly UserId[]
+  /** Other readers, who ask only for first visits and in mixes. */
+  readonly visitors: readonly UserId[]
   /** Users with about forty followers. */
   readonly composers: readonly UserId[]
 }
+
+/** The picture of a user. */
+export const avatarOf = (handle: string): string => `https://images.example/avatars/${handle}.jpg`
+
+/** Storing the contents takes longer than a request may. */
+const clientOptions = { socketTimeoutMS: 60_000 } as const
 
 const readersMax = 256
 const touchedReaders = 8
@@ -38,17 +48,23 @@ const [leastFollowers, mostFollowers] = [35, 45]
 const pageSize = 50
 
 /** Selects readers among the followers of the most followed user, and users with about forty followers. */
-function selectAudience({ users, followers }: Graph): Omit<Audience, 'untouched' | 'users'> {
+function selectAudience({ users, followers }: Graph): Audience {
   const countOf = (user: UserId) => followers.get(user)?.length ?? 0
   const [hub] = users.toSorted((a, b) => countOf(b) - countOf(a))
   if (hub === undefined) throw new Error('the graph has no users')
   // A user with eight followees has more than a page.
-  const readers = (followers.get(hub) ?? []).filter((user) => countOf(user) > postsPerUser)
+  const hasPage = (user: UserId) => countOf(user) > postsPerUser
+  const readers = (followers.get(hub) ?? []).filter(hasPage).slice(0, readersMax)
   const composers = users.filter(
     (user) => countOf(user) >= leastFollowers && countOf(user) <= mostFollowers,
   )
-  return { hub, readers: readers.slice(0, readersMax), composers: composers.slice(0, composersMax) }
+  // A deleted followee or an unfollowed one leaves more than a page.
+  const visitors = users.filter((user) => user !== hub && countOf(user) > postsPerUser + 4)
+  const others = visitors.filter((user) => !readers.includes(user))
+  return { hub, readers, visitors: others, composers: composers.slice(0, composersMax) }
 }
+
+const avatarUrlOfId = { $concat: [avatarOf('').replace('.jpg', ''), '$_id', '.jpg'] }
 
 /** The database of each strategy, with the same contents. */
 export interface ReadsData extends AsyncDisposable {
@@ -61,21 +77,23 @@ export interface ReadsData extends AsyncDisposable {
  * followees, are blocked, and a followee of many deletes the account.
  */
 export async function openReadsData(graph: Graph, log: (line: string) => void): Promise<ReadsData> {
-  const first = await openBenchDatabase(log, strategyEnv('CACHE'))
+  const first = await openBenchDatabase(log, strategyEnv('CACHE'), clientOptions)
   try {
     log(`storing ${graph.name}: ${graph.users.length} users`)
     await storeGraph(first, graph)
     await first.services.collections.users.updateMany({}, [
-      { $set: { name: { $concat: ['The name of ', '$_id'] } } },
+      { $set: { name: { $concat: ['The name of ', '$_id'] }, avatarUrl: avatarUrlOfId } },
     ])
     await storePosts(first, graph.users, postsPerUser)
     const audience = selectAudience(graph)
+    log('changing relations and liking posts')
     await likePosts(first, audience.readers.slice(0, likingReaders))
-    const { untouched, deleted } = await changeRelations(first, graph, audience)
+    const deleted = await changeRelations(first, graph, audience)
     const withoutDeleted = (users: readonly UserId[]) => users.filter((user) => user !== deleted)
     const second = await copyDatabase(first)
     const databases = { CACHE: first, INBOX: second }
     for (const strategy of readStrategies) {
+      log(`filling the timelines of ${strategy}`)
       const { services } = databases[strategy]
       await services.registrations.register(strategy, services.configured[strategy])
       await runDueJobs(services)
@@ -85,8 +103,7 @@ export async function openReadsData(graph: Graph, log: (line: string) => void): 
       audience: {
         hub: audience.hub,
         readers: withoutDeleted(audience.readers),
-        users: withoutDeleted(graph.users),
-        untouched: withoutDeleted(untouched),
+        visitors: withoutDeleted(audience.visitors),
         composers: withoutDeleted(audience.composers),
       },
       [Symbol.asyncDispose]: async () => {
@@ -120,12 +137,12 @@ async function likePosts(database: BenchDatabase, readers: readonly UserId[]): P
   }
 }
 
-/** @returns the readers whose pages did not change, and the user who deleted the account. */
+/** @returns the user who deleted the account. */
 async function changeRelations(
   { services }: BenchDatabase,
   graph: Graph,
-  { hub, readers }: Omit<Audience, 'untouched' | 'users'>,
-): Promise<{ untouched: UserId[]; deleted: UserId }> {
+  { hub, readers }: Audience,
+): Promise<UserId> {
   const followees = followeesOf(graph)
   const touched = readers.slice(0, touchedReaders)
   const deleted = followees.get(readers[touchedReaders] ?? hub)?.find((user) => user !== hub)
@@ -142,24 +159,21 @@ async function changeRelations(
   await services.users.delete(deleted)
   // Without the jobs, the posts of the deleted account stay, and each page must leave them out.
   await services.collections.outbox.deleteMany({})
-  const isChanged = (user: UserId) =>
-    [hub, ...touched].includes(user) ||
-    followees.get(user)?.includes(deleted) ||
-    followees.get(user)?.some((followee) => touched.includes(followee))
-  return { untouched: readers.filter((reader) => !isChanged(reader)), deleted }
+  return deleted
 }
 
 /** Copies all collections into a second database of the same server. */
 async function copyDatabase({ uri, db }: BenchDatabase): Promise<BenchDatabase> {
   const name = `${db.databaseName}_inbox`
-  for (const { name: coll, type } of await db.listCollections().toArray()) {
-    if (type !== 'collection' || coll.startsWith('system.') || coll === 'inbox') continue
-    await db
-      .collection(coll)
-      .aggregate([{ $out: { db: name, coll } }])
-      .toArray()
-  }
-  const opened = await openServices(uri, name, strategyEnv('INBOX'))
+  const names = (await db.listCollections().toArray())
+    .filter(({ name: coll, type }) => type === 'collection' && !coll.startsWith('system.'))
+    .map(({ name: coll }) => coll)
+  await copyCollections(
+    db,
+    name,
+    names.filter((coll) => coll !== 'inbox'),
+  )
+  const opened = await openServices(uri, name, strategyEnv('INBOX'), clientOptions)
   await applyIndexes(opened.db, 'collection')
   return {
     ...{ uri, ...opened },

@@ -6,14 +6,14 @@ import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 
 const pageInfo = 'pageInfo { hasNextPage endCursor }'
-const countFields = 'id text createdAt author { handle name } likeCount viewerHasLiked'
+const countFields = 'id text createdAt author { handle name avatarUrl } likeCount viewerHasLiked'
 
 /** The first page, with fields that never change: the rivals behind GraphQL take the same documents. */
 export const immutablePage = `query ImmutablePage($first: Int!) {
   timeline(first: $first) { edges { node { id text createdAt author { handle } } cursor } ${pageInfo} }
 }`
 
-/** The first page with names, counts and the viewer's flags. */
+/** The first page with names, avatars, counts and the viewer's flags. */
 export const pageWithCounts = `query PageWithCounts($first: Int!) {
   timeline(first: $first) { edges { node { ${countFields} } cursor } ${pageInfo} }
 }`

@@ -1,5 +1,6 @@
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { PostId } from '../../src/lib/ids.ts'
+import { chunks } from '../../src/lib/batch.ts'
+import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { type Server, startServer } from '../feeds/http.ts'
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
@@ -14,10 +15,12 @@ import {
   profile,
   readOperation,
 } from './documents.ts'
-import { type HttpRequest, type Poll, type Side, sendRequest } from './side.ts'
+import { type HttpRequest, type LoadName, loadNames, type Side, sendRequest } from './side.ts'
 
 /** The number of posts of a page. */
 export const pageSize = 50
+/** The connections of all loads in closed loop. */
+export const connections = 16
 
 const authorizations = new Map<string, string>()
 
@@ -39,7 +42,10 @@ export async function readMongodCpuUs({ db }: Pick<BenchDatabase, 'db'>): Promis
   return extra_info.user_time_us + extra_info.system_time_us
 }
 
-/** Starts Feedline's server as in production, without rate limits. */
+/** High enough that no request of a benchmark is refused. */
+const limit = '1000000000'
+
+/** Starts Feedline's server as in production: with a line of log a request, and with rate limits. */
 export const startFeedline = (
   { uri, db }: Pick<BenchDatabase, 'uri' | 'db'>,
   strategy: ReadStrategy,
@@ -51,7 +57,7 @@ export const startFeedline = (
       ...strategyEnv(strategy),
       ...{ NODE_ENV: 'production', FEEDLINE_BUILT: buildFolder, PORT: '0', ADMIN_PORT: '0' },
       ...{ MONGODB_URI: uri, MONGODB_DATABASE: db.databaseName },
-      ...{ AUTH_JWT_SECRET: tokenSecret, RATE_LIMIT_COST: '0', RATE_LIMIT_MUTATIONS: '0' },
+      ...{ AUTH_JWT_SECRET: tokenSecret, RATE_LIMIT_COST: limit, RATE_LIMIT_MUTATIONS: limit },
     },
     { port: true },
   )
@@ -73,13 +79,6 @@ export const feedlineRequests = {
 
 const pollDocument = readOperation(pollOperation.name)
 
-/** The operation of schema/operations by POST. */
-const plainPoll: Poll = {
-  request: (reader, newest) =>
-    graphqlRequest(reader, pollDocument, pollOperation.variables(newest)),
-  statusWithoutNews: 200,
-}
-
 /** Opens a Feedline server as a side. */
 export async function openFeedlineSide(
   database: BenchDatabase,
@@ -87,29 +86,50 @@ export async function openFeedlineSide(
   { hub }: Audience,
   buildFolder: string,
 ): Promise<Side> {
-  const server = await startFeedline(database, strategy, buildFolder)
+  const start = () => startFeedline(database, strategy, buildFolder)
+  const server = await start()
   return {
     ...{ name: strategy, server },
+    promise:
+      'durable, atomic, once for each clientMutationId, checks follows, mutes, blocks and accounts on each read',
+    loads: new Set(Object.keys(loadNames) as LoadName[]),
     readDatabaseCpuUs: () => readMongodCpuUs(database),
     addPost: (text) => addPost(database, hub, text),
     waitUntilIdle: () => waitForEmptyOutbox(database.services),
-    poll: plainPoll,
-    conditionalPolls: (readers, newest) => createConditionalPolls(server, readers, newest),
+    createPolls: (readers, newest) => createConditionalPolls(server, readers, newest),
+    startNew: async (readers) => {
+      await forgetReaders(database, readers)
+      return start()
+    },
     ...feedlineRequests,
   }
 }
 
+/** Deletes what earlier requests of readers have left: their versions, and with CACHE their timelines. */
+async function forgetReaders(
+  { services: { collections } }: BenchDatabase,
+  readers: readonly string[],
+): Promise<void> {
+  const subjects = readers.flatMap(
+    (reader) => [`relations:${reader}`, `timeline:${reader}`] as const,
+  )
+  await collections.versions.deleteMany({ _id: { $in: subjects } })
+  await collections.timeline_cache.deleteMany({ _id: { $in: [...readers] } })
+}
+
 /** Sends each reader's poll by GET once, and asks for the same with the ETag of the answer. */
 async function createConditionalPolls(server: Server, readers: readonly string[], newest: string) {
-  const requests: HttpRequest[] = []
-  for (const reader of readers) {
+  const createPoll = async (reader: string): Promise<HttpRequest> => {
     const variables = JSON.stringify(pollOperation.variables(newest))
     const path = `/graphql?${new URLSearchParams({ query: pollDocument, variables })}`
     const headers = headersOf(reader)
     const { etag } = await sendRequest(server, { method: 'GET', path, headers })
-    if (etag === null) return undefined
-    requests.push({ method: 'GET', path, headers: { ...headers, 'if-none-match': etag } })
+    if (etag === null) throw new Error('the server answers no ETag, so a client cannot ask for 304')
+    return { method: 'GET', path, headers: { ...headers, 'if-none-match': etag } }
   }
+  const requests: HttpRequest[] = []
+  for (const some of chunks(readers, connections))
+    requests.push(...(await Promise.all(some.map(createPoll))))
   return requests
 }
 
@@ -130,6 +150,8 @@ export async function openOneDocumentSide(
   const { send } = cacheStrategy(db)
   return {
     name: 'one document',
+    promise: 'checks nothing, has no posts and no counts',
+    loads: new Set<LoadName>(['unchanged', 'changed']),
     server: await startServer(
       'bare-server.ts',
       {},
@@ -144,9 +166,11 @@ export async function openOneDocumentSide(
     },
     waitUntilIdle: async () => {},
     page: (reader, fields) =>
-      fields === 'immutable' ? { method: 'GET', headers: headersOf(reader) } : undefined,
-    poll: undefined,
-    conditionalPolls: undefined,
+      fields === 'immutable' && readers.includes(reader as UserId)
+        ? { method: 'GET', headers: headersOf(reader) }
+        : undefined,
+    createPolls: undefined,
+    startNew: undefined,
     profile: undefined,
     compose: undefined,
   }

@@ -1,31 +1,21 @@
 import { quantile } from '../statistics.ts'
-import type { ComposeResult } from './compose.ts'
-import type { ComposeBefore, ComposeCpuRound } from './compose-before.ts'
 import { type ReadStrategy, readStrategies } from './data.ts'
-import { loadNames, type ReadResult, type SideResults } from './loads.ts'
-import type { KeptMemory } from './memory.ts'
+import type { SideResults } from './loads.ts'
+import type { ServerMemory } from './memory.ts'
+import { rivalNames, rivalsMissing } from './rival-names.ts'
+import type { LoadName } from './side.ts'
 
 /** The results of one round, by the name of the side. */
 export interface ReadsRound {
   readonly loads: Readonly<Record<string, SideResults>>
-  /** Operations per second. */
-  readonly mix: Readonly<Record<string, number>>
-  readonly compose: Readonly<Record<string, ComposeResult>>
+  /** Operations per second of the mix in open loop. */
+  readonly openMix: Readonly<Record<string, number>>
 }
 
-/** The results of all rounds, and of what is measured without rivals. */
+/** The results of all rounds, and the memory of servers. */
 export interface ReadsResults {
   readonly rounds: readonly ReadsRound[]
-  readonly deliveriesPerSecond: readonly (number | undefined)[]
-  readonly kept: Readonly<Record<ReadStrategy, KeptMemory>>
-  readonly composeBefore: ComposeBefore
-}
-
-/** The names of the rivals. */
-export interface RivalNames {
-  readonly oneDocument: string
-  readonly checkedApollo: string
-  readonly checkedPlain: string
+  readonly memory: Readonly<Record<ReadStrategy, ServerMemory>>
 }
 
 /** A value with its quartiles, or why it could not be measured. */
@@ -33,7 +23,62 @@ export type Measured =
   | { readonly value: number; readonly quartiles: readonly [number, number] }
   | { readonly reason: string }
 
-type Read = (round: ReadsRound, side: string) => number | undefined
+/** A value of each strategy that has it. The worse one counts. */
+export interface Key {
+  readonly worse: Measured
+  readonly byStrategy: Readonly<Partial<Record<ReadStrategy, Measured>>>
+  /** The bound of the worse value. */
+  readonly wanted: Bound | undefined
+}
+
+/** What a value must at least, or at most, be. */
+export type Bound = { readonly least: number } | { readonly most: number }
+
+type RivalName = keyof typeof rivalNames
+
+interface RatioKey {
+  readonly load: LoadName
+  readonly rival: RivalName
+  readonly least: number
+  /** Default: both. */
+  readonly strategy?: ReadStrategy
+}
+
+/** The rates of Feedline over those of a rival under the same load. The first ones decide. */
+const ratioKeys: Readonly<Record<string, RatioKey>> = {
+  mix_vs_postgres_apollo: { load: 'mix', rival: 'postgresApollo', least: 0.8 },
+  mix_open_vs_postgres_apollo: { load: 'openMix', rival: 'postgresApollo', least: 0.8 },
+  page_first_visit_vs_postgres_apollo: { load: 'firstVisit', rival: 'postgresApollo', least: 1 },
+  page_kept_with_counts_vs_postgres_apollo: { load: 'kept', rival: 'postgresApollo', least: 2 },
+  compose_inbox_vs_postgres_apollo: {
+    ...({ load: 'compose', rival: 'postgresApollo', least: 0.3, strategy: 'INBOX' } as const),
+  },
+  compose_cache_vs_postgres_apollo: {
+    ...({ load: 'compose', rival: 'postgresApollo', least: 0.2, strategy: 'CACHE' } as const),
+  },
+  compose_inbox_vs_bare_grouped: {
+    ...({ load: 'compose', rival: 'bareGrouped', least: 0.9, strategy: 'INBOX' } as const),
+  },
+  compose_inbox_vs_redis_fsync: {
+    ...({ load: 'compose', rival: 'redisPlain', least: 0.3, strategy: 'INBOX' } as const),
+  },
+  compose_cache_vs_redis_fsync: {
+    ...({ load: 'compose', rival: 'redisPlain', least: 0.2, strategy: 'CACHE' } as const),
+  },
+  page_changed_vs_one_document: { load: 'changed', rival: 'oneDocument', least: 0.4 },
+  page_with_counts_vs_redis_checked_apollo: { load: 'kept', rival: 'redisApollo', least: 1 },
+  page_unchanged_vs_redis_checked_plain: { load: 'unchanged', rival: 'redisPlain', least: 1.6 },
+  poll_304_vs_redis_checked_plain: { load: 'poll304', rival: 'redisPlain', least: 0.8 },
+  poll_one_new_vs_redis_checked_plain: { load: 'pollNews', rival: 'redisPlain', least: 0.3 },
+  mix_vs_redis_checked_apollo: { load: 'openMix', rival: 'redisApollo', least: 0.45 },
+}
+
+const memoryKeys: Readonly<Record<string, readonly [keyof ServerMemory, Bound | undefined]>> = {
+  rss_at_rest_mb: ['rssAtRestMb', { most: 120 }],
+  rss_after_mix_mb: ['rssAfterMixMb', undefined],
+  rss_per_1000_readers_mb: ['rssPer1000ReadersMb', undefined],
+  used_per_1000_readers_mb: ['usedPer1000ReadersMb', undefined],
+}
 
 const median = (values: readonly number[]) => quantile(values, 0.5)
 
@@ -61,114 +106,79 @@ export function measureRatio(
   return 'reason' in spread ? spread : { ...spread, value: top.value / bottom.value }
 }
 
-/** The strategy whose value is worse: the lower rate or the higher cost. A reason if one strategy has none. */
-export function takeWorse(all: readonly Measured[], worse: 'lower' | 'higher'): Measured {
-  return all.reduce((one, other) => {
-    if ('reason' in one) return one
-    if ('reason' in other) return other
-    return (worse === 'lower') === one.value < other.value ? one : other
+/** The worse value: the lower rate or the higher cost. A reason if there is one. */
+function takeWorse(all: readonly Measured[], worse: 'lower' | 'higher'): Measured {
+  return all.reduce((first, second) => {
+    if ('reason' in first) return first
+    if ('reason' in second) return second
+    return (worse === 'lower') === first.value < second.value ? first : second
   })
 }
 
-const rateOf =
-  (load: string): Read =>
-  ({ loads }, side) =>
-    loads[side]?.[load]?.perSecond
-const cpuOf = (result: ReadResult | undefined) =>
-  result && (result.serverUs + result.databaseUs) / 1000
-const loadCpuOf =
-  (load: string): Read =>
-  ({ loads }, side) =>
-    cpuOf(loads[side]?.[load])
+function createKey(
+  strategies: readonly ReadStrategy[],
+  measure: (strategy: ReadStrategy) => Measured,
+  wanted: Bound | undefined,
+): Key {
+  const all = strategies.map((strategy) => [strategy, measure(strategy)] as const)
+  const isLower = wanted !== undefined && 'least' in wanted
+  const measured = all.map(([, value]) => value)
+  const worse = takeWorse(measured, isLower ? 'lower' : 'higher')
+  return { worse, byStrategy: Object.fromEntries(all), wanted }
+}
 
-const noEtag = 'The server answers no ETag, so a client cannot ask for 304.'
-
-/**
- * Computes the keys of the benchmark. A key of Feedline takes the strategy with the worse value.
- * @param missing why a rival could not be measured.
- */
-export function computeKeys(
-  { rounds, deliveriesPerSecond, kept, composeBefore }: ReadsResults,
-  { oneDocument, checkedApollo, checkedPlain }: RivalNames,
-  missing: string,
-): Readonly<Record<string, Measured>> {
-  const read = (of: Read, side: string) => rounds.map((round) => of(round, side))
-  const versus = (own: Read, rival: string, rivals: Read = own, reason = missing) =>
-    takeWorse(
-      readStrategies.map((name) => measureRatio(read(own, name), read(rivals, rival), reason)),
-      'lower',
+/** Computes the keys of the benchmark, in the order of the report. A key takes the strategy with the worse value. */
+export function computeKeys({ rounds, memory }: ReadsResults): Readonly<Record<string, Key>> {
+  const rates = (side: string, load: LoadName) =>
+    rounds.map(({ loads, openMix }) =>
+      load === 'openMix' ? openMix[side] : loads[side]?.[load]?.perSecond,
     )
-  const cost = (of: Read) =>
-    takeWorse(
-      readStrategies.map((name) => measureMedian(read(of, name), 'no post was created')),
-      'higher',
-    )
-  const memory = (part: keyof KeptMemory) =>
-    takeWorse(
-      readStrategies.map((name) =>
-        measureMedian([kept[name][part]], 'the memory was not measured'),
-      ),
-      'higher',
-    )
-  const { pageUnchanged, pageChanged, pageWithCounts, poll, poll304 } = loadNames
-  const page = rateOf(pageUnchanged)
-  const versusBefore = (clients: keyof ComposeCpuRound): Measured => {
-    if ('reason' in composeBefore) return composeBefore
-    const of = (version: 'now' | 'before') =>
-      composeBefore.rounds.map((round) => round[clients][version])
-    return measureRatio(of('now'), of('before'), 'no post was created')
-  }
-  const composeRate: Read = ({ compose }, side) => compose[side]?.sixteen.perSecond
+  const serverUs = (side: string, load: LoadName) =>
+    rounds.map(({ loads }) => loads[side]?.[load]?.serverUs)
+  const ratios = Object.entries(ratioKeys).map(([key, { load, rival, least, strategy }]) => {
+    const below = rates(rivalNames[rival], load)
+    const missing = rival.startsWith('postgres') ? rivalsMissing.postgres : rivalsMissing.redis
+    const of = (name: ReadStrategy) => measureRatio(rates(name, load), below, missing)
+    return [key, createKey(strategy ? [strategy] : readStrategies, of, { least })] as const
+  })
+  const first = (name: ReadStrategy) =>
+    measureRatio(serverUs(name, 'firstRequests'), serverUs(name, 'firstVisit'), noAnswer)
+  const memoryOf = Object.entries(memoryKeys).map(([key, [part, wanted]]) => {
+    const of = (name: ReadStrategy) => measureMedian([memory[name][part]], noAnswer)
+    return [key, createKey(readStrategies, of, wanted)] as const
+  })
   return {
-    poll_304_vs_one_document: versus(rateOf(poll304), oneDocument, page, noEtag),
-    poll_nothing_new_vs_one_document: versus(rateOf(poll), oneDocument, page),
-    page_unchanged_vs_one_document: versus(page, oneDocument),
-    page_changed_vs_one_document: versus(rateOf(pageChanged), oneDocument),
-    page_with_counts_vs_redis_checked_apollo: versus(rateOf(pageWithCounts), checkedApollo),
-    page_unchanged_vs_redis_checked_plain: versus(page, checkedPlain),
-    poll_304_vs_redis_checked_plain: versus(rateOf(poll304), checkedPlain, rateOf(poll), noEtag),
-    poll_nothing_new_vs_redis_checked_plain: versus(rateOf(poll), checkedPlain),
-    poll_vs_page_cpu: takeWorse(
-      readStrategies.map((name) =>
-        measureRatio(read(loadCpuOf(poll), name), read(loadCpuOf(pageUnchanged), name), missing),
-      ),
-      'higher',
-    ),
-    mix_vs_redis_checked_apollo: versus(({ mix }, side) => mix[side], checkedApollo),
-    compose_cpu_alone_ms: cost(({ compose }, side) => cpuOf(compose[side]?.alone)),
-    compose_cpu_sixteen_ms: cost(({ compose }, side) => cpuOf(compose[side]?.sixteen)),
-    compose_cpu_vs_before_alone: versusBefore('alone'),
-    compose_cpu_vs_before_sixteen: versusBefore('sixteen'),
-    compose_vs_redis: versus(composeRate, checkedPlain),
-    inbox_deliveries_per_second: measureMedian(
-      deliveriesPerSecond,
-      'a delivery stored another number of entries than the followers',
-    ),
-    rss_kept_mb: memory('rssMb'),
-    used_kept_mb: memory('usedMb'),
+    ...Object.fromEntries(ratios),
+    first_requests_vs_warm: createKey(readStrategies, first, { most: 3 }),
+    ...Object.fromEntries(memoryOf),
   }
 }
 
-/**
- * The keys as JSON: values, quartiles and reasons, each by key. A key without a value is null. The keys of the processor
- * time of a post are also together in `compose_cpu` and `compose_cpu_vs_before`.
- */
-export function formatKeys(keys: Readonly<Record<string, Measured>>) {
+/** Whether a value is within its bound. Undefined without a value or a bound. */
+export function isWithin({ worse, wanted }: Key): boolean | undefined {
+  if (!wanted || 'reason' in worse) return undefined
+  return 'least' in wanted ? worse.value >= wanted.least : worse.value <= wanted.most
+}
+
+/** The keys as JSON: values, values of each strategy, quartiles and reasons, each by key. A key without a value is null. */
+export function formatKeys(keys: Readonly<Record<string, Key>>) {
   const all = Object.entries(keys)
-  const values = Object.fromEntries(
-    all.map(([key, one]) => [key, 'reason' in one ? null : one.value]),
-  )
-  const { compose_cpu_alone_ms: alone_ms, compose_cpu_sixteen_ms: sixteen_ms } = values
-  const { compose_cpu_vs_before_alone: alone, compose_cpu_vs_before_sixteen: sixteen } = values
+  const numberOf = (measured: Measured) => ('reason' in measured ? null : measured.value)
   return {
-    ...values,
-    compose_cpu: { alone_ms, sixteen_ms },
-    compose_cpu_vs_before: { alone, sixteen },
+    ...Object.fromEntries(all.map(([key, { worse }]) => [key, numberOf(worse)])),
+    by_strategy: Object.fromEntries(
+      all.map(([key, { byStrategy }]) => [
+        key,
+        Object.fromEntries(
+          Object.entries(byStrategy).map(([name, measured]) => [name, numberOf(measured)]),
+        ),
+      ]),
+    ),
     quartiles: Object.fromEntries(
-      all.flatMap(([key, one]) => ('reason' in one ? [] : [[key, one.quartiles]])),
+      all.flatMap(([key, { worse }]) => ('reason' in worse ? [] : [[key, worse.quartiles]])),
     ),
     reasons: Object.fromEntries(
-      all.flatMap(([key, one]) => ('reason' in one ? [[key, one.reason]] : [])),
+      all.flatMap(([key, { worse }]) => ('reason' in worse ? [[key, worse.reason]] : [])),
     ),
   }
 }

@@ -1,23 +1,24 @@
 import { randomAt, shuffled } from '../../packages/drive/random.ts'
 
-/** An operation of the mix. */
+/** An operation of a mix. */
 export type MixKind = 'home' | 'profile' | 'compose'
 
-/** Of each ten operations, six read a home page, three a profile, and one creates a post. */
-const tenKinds: readonly MixKind[] = [
-  ...Array<MixKind>(6).fill('home'),
-  ...Array<MixKind>(3).fill('profile'),
-  'compose',
-]
+const repeat = (kind: MixKind, times: number) => Array<MixKind>(times).fill(kind)
+
+/** How often each operation is in a block of each mix: a home page, a profile, or a new post. */
+export const mixes = {
+  pagesAndPosts: [...repeat('home', 6), 'compose'],
+  everything: [...repeat('home', 6), ...repeat('profile', 3), 'compose'],
+} as const satisfies Record<string, readonly MixKind[]>
 
 /**
- * The kind of operation number `at`. Each ten operations have exact shares, in an order that depends on `seed` and is the
- * same for all sides.
+ * The kind of operation number `at`. Each block has the exact shares of the mix, in an order that depends on `seed` and is
+ * the same for all sides.
  */
-export function mixKindAt(at: number, seed: number): MixKind {
-  const block = Math.floor(at / tenKinds.length)
-  const order = shuffled(tenKinds.length, seed, block)
-  return tenKinds[order[at % tenKinds.length] ?? 0] as MixKind
+export function mixKindAt(mix: readonly MixKind[], at: number, seed: number): MixKind {
+  const block = Math.floor(at / mix.length)
+  const order = shuffled(mix.length, seed, block)
+  return mix[order[at % mix.length] ?? 0] as MixKind
 }
 
 /** One of `items` for operation number `at`. All are equally likely. */
@@ -54,3 +55,7 @@ export async function findSustainedRate(
     rate = next
   }
 }
+
+/** The readers in an order that depends on `seed`, and is the same for all sides. */
+export const shuffleReaders = <T>(readers: readonly T[], seed: number): T[] =>
+  [...shuffled(readers.length, seed, 0)].map((at) => readers[at] as T)

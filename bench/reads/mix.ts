@@ -2,40 +2,46 @@ import { Agent, request } from 'node:http'
 import { postText } from '../feeds/bulk-data.ts'
 import { runOpenLoop } from '../load.ts'
 import type { Audience } from './data.ts'
-import { findSustainedRate, mixKindAt, pickAt } from './mix-plan.ts'
+import { findSustainedRate, type MixKind, mixes, mixKindAt, pickAt } from './mix-plan.ts'
 import type { HttpRequest, Side } from './side.ts'
 
 const p99MsMax = 100
 const achievedMin = 0.95
 
-/**
- * Finds the highest rate of the mix that a side sustains: p99 of at most 100 ms, no failed request and 95 % of the rate.
- * 60 % home pages with counts, 30 % profiles, 10 % posts of users with about forty followers. This process is the load.
- * @returns undefined for a side that has no such requests.
- */
-export async function measureMix(
+/** Request number `at` of a mix, of users at random. Undefined if the side has no such request. */
+export function mixRequestAt(
   side: Side,
-  { readers, composers }: Audience,
+  mix: readonly MixKind[],
+  { readers, visitors, composers }: Audience,
+  at: number,
+  seed: number,
+): HttpRequest | undefined {
+  const kind = mixKindAt(mix, at, seed)
+  if (kind === 'compose') return side.compose?.(pickAt(composers, at, seed), postText(at))
+  const reader = pickAt([...readers, ...visitors], at, seed)
+  if (kind === 'home') return side.page(reader, 'counts')
+  return side.profile?.(reader, pickAt(composers, at, seed))
+}
+
+/**
+ * Finds the highest rate that a side sustains: p99 of at most 100 ms, no failed request and 95 % of the rate. 60 % home
+ * pages with counts, 30 % profiles, 10 % posts of users with about forty followers. This process is the load.
+ */
+export async function findOpenMixRate(
+  side: Side,
+  audience: Audience,
   { rate, ms, log }: { rate: number; ms: number; log: (line: string) => void },
-): Promise<number | undefined> {
-  const { profile, compose, server } = side
-  if (!profile || !compose) return undefined
+): Promise<number> {
+  const { server } = side
   const agent = new Agent({ keepAlive: true, maxSockets: 512 })
-  const createRequest = (at: number, seed: number): HttpRequest | undefined => {
-    const kind = mixKindAt(at, seed)
-    if (kind === 'compose') return compose(pickAt(composers, at, seed), postText(at))
-    const reader = pickAt(readers, at, seed)
-    if (kind === 'home') return side.page(reader, 'counts')
-    return profile(reader, pickAt(composers, at, seed))
-  }
   try {
-    const sustained = await findSustainedRate(rate, async (perSecond) => {
+    return await findSustainedRate(rate, async (perSecond) => {
       const {
         p99Ms,
         failed,
         perSecond: achieved,
       } = await runOpenLoop(perSecond, ms, async (at) => {
-        const next = createRequest(at, perSecond)
+        const next = mixRequestAt(side, mixes.everything, audience, at, perSecond)
         if (next) await sendOn(agent, server.port, next)
       })
       await side.waitUntilIdle()
@@ -44,7 +50,6 @@ export async function measureMix(
       log(`${side.name}: mix at ${perSecond} per second, p99 ${p99Ms.toFixed(0)} ms${outcome}`)
       return isHeld
     })
-    return sustained
   } finally {
     agent.destroy()
   }

@@ -4,18 +4,31 @@ import type { LoadJob } from '../feeds/load-process.ts'
 /** A request of a load. */
 export type HttpRequest = LoadJob['requests'][number]
 
+/** The loads, by name, in the order of the report. */
+export const loadNames = {
+  mix: 'mix, 6 pages : 1 post',
+  firstVisit: 'page, first visit',
+  changed: 'page, changed before each request',
+  kept: 'page with counts, kept',
+  unchanged: 'page, nothing changed',
+  poll304: 'poll, nothing new',
+  pollNews: 'poll, one new post',
+  compose: 'post to about forty followers',
+  firstRequests: 'first hundred requests of a process',
+  openMix: 'mix, 60 : 30 : 10, open loop',
+} as const
+export type LoadName = keyof typeof loadNames
+
 /** What a page contains: fields that never change, or also names, counts and the viewer's flags. */
 export type PageFields = 'immutable' | 'counts'
-
-/** Requests for what is newer than a post, and the status of an answer without news. */
-export interface Poll {
-  request(reader: string, newest: string): HttpRequest
-  readonly statusWithoutNews: 200 | 304
-}
 
 /** A server under load. What it cannot answer is absent. */
 export interface Side {
   readonly name: string
+  /** Whether its writes are durable and atomic, and what each page checks. */
+  readonly promise: string
+  /** The loads that are measured, by name. */
+  readonly loads: ReadonlySet<LoadName>
   readonly server: Server
   /** The processor time of the database in microseconds. */
   readDatabaseCpuUs(): Promise<number>
@@ -24,12 +37,12 @@ export interface Side {
   /** Waits until no delivery is running. */
   waitUntilIdle(): Promise<void>
   page(reader: string, fields: PageFields): HttpRequest | undefined
-  /** Undefined without a poll. */
-  readonly poll: Poll | undefined
-  /** Each reader's poll by GET with the ETag of the answer. Undefined if answers have none. */
-  readonly conditionalPolls:
-    | ((readers: readonly string[], newest: string) => Promise<HttpRequest[] | undefined>)
+  /** Each reader's poll for what is newer than a post. Without news its answer is 304. Undefined without polls. */
+  readonly createPolls:
+    | ((readers: readonly string[], newest: string) => Promise<HttpRequest[]>)
     | undefined
+  /** Starts another server on the same data, which has kept nothing. These readers are unknown to the database too. */
+  readonly startNew: ((readers: readonly string[]) => Promise<Server>) | undefined
   readonly profile: ((reader: string, author: string) => HttpRequest) | undefined
   readonly compose: ((author: string, text: string) => HttpRequest) | undefined
 }
@@ -39,7 +52,7 @@ export interface PagePost {
   readonly id: string
   readonly text: string
   readonly createdAt: string
-  readonly author: { readonly handle: string; readonly name?: string }
+  readonly author: { readonly handle: string; readonly name?: string; readonly avatarUrl?: string }
   readonly likeCount?: number
   readonly viewerHasLiked?: boolean
 }

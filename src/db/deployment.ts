@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { floorsMark, loadMissingMarks, versionsMark } from './marks.ts'
+import { audiencesMark, floorsMark, loadMissingMarks, type Mark, versionsMark } from './marks.ts'
 
 /** How a mechanism is in a deployment. Markdown without a full stop at the end. */
 interface Behaviour {
@@ -21,7 +21,7 @@ interface Difference {
   /** A database of an earlier release, until `feedline migrate --previous-stopped`. Absent: as before the upgrade. */
   readonly upgraded?: Behaviour
   /** The record in `meta` without which a database is an upgraded one, for this mechanism. Default: any. */
-  readonly mark?: typeof versionsMark | typeof floorsMark
+  readonly mark?: Mark
 }
 
 /**
@@ -30,7 +30,7 @@ interface Difference {
  */
 export const differences = {
   keptAnswers: {
-    mechanism: 'answers in memory, `PAGE_CACHE_MB`',
+    mechanism: 'answers, posts, accounts and relations in memory, `PAGE_CACHE_MB`',
     replicaSet:
       'kept while their [versions](../adr/14-pages-are-kept-under-versions.md) are current',
     shardedCluster: {
@@ -56,6 +56,17 @@ export const differences = {
     },
     upgraded: { does: 'delivered by a job right after the commit', isOff: true },
     mark: versionsMark,
+  },
+  postsWithoutJobs: {
+    mechanism: 'the job of a post that its transaction delivers',
+    replicaSet: 'none ([ADR 22](../adr/22-a-delivered-post-has-no-job.md))',
+    shardedCluster: { does: 'one, which delivers it', isOff: true },
+    upgraded: {
+      does: 'one, which checks the delivery',
+      why: 'a process of the previous release changes followers and strategies without a sign',
+      isOff: true,
+    },
+    mark: audiencesMark,
   },
   deletionsByVersion: {
     mechanism: 'a post that is deleted during a back-fill',
@@ -120,7 +131,8 @@ export const differences = {
   },
   pageFacts: {
     mechanism: 'facts of a page',
-    replicaSet: 'one command',
+    replicaSet: '[in memory](../adr/23-entities-are-kept-not-pages.md)',
+    upgraded: { does: 'one command' },
     shardedCluster: {
       does: 'one command on the primary shard of the database, which asks the others',
     },

@@ -48,6 +48,14 @@ const passingCodes: ReadonlySet<unknown> = new Set([
   13436, // NotPrimaryOrSecondary
 ])
 
+/**
+ * Those of {@link passingCodes} after which a read is sent once more, as the driver does.
+ * @see https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
+ */
+const interruptedReadCodes: ReadonlySet<unknown> = new Set([
+  ...[6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436],
+])
+
 /** Socket errors that the driver throws unchanged, for example on a connection that the server has just closed. */
 const socketCodes: ReadonlySet<unknown> = new Set([
   'ECONNABORTED',
@@ -156,6 +164,11 @@ export function isUnreachable(error: unknown): boolean {
       (passingCodes.has(root.code) || root.hasErrorLabel('RetryableWriteError')))
   )
 }
+
+/** Whether a read may succeed if it is sent once more: its connection or its primary is gone. */
+export const isInterruptedRead = (error: unknown): boolean =>
+  error instanceof MongoNetworkError ||
+  (error instanceof MongoServerError && interruptedReadCodes.has(error.code))
 
 /**
  * The codes of operators that got a stored value of another type: of any operator, of an update below a value without

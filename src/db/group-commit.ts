@@ -16,11 +16,6 @@ export interface GroupCommitBounds {
   readonly waitMsMax: number
   /** How long a key waits after a batch of several until as many writes wait again, in milliseconds. */
   readonly lingerMs: number
-  /**
-   * When the first write of an idle key is committed. AT_ONCE: now, for writes that cost less alone than in a batch.
-   * IN_TURNS: with the other writes of the same turn of the event loop, of all idle keys, one turn after the other.
-   */
-  readonly begins: 'AT_ONCE' | 'IN_TURNS'
 }
 
 /**
@@ -66,8 +61,9 @@ export const eachKey =
   })
 
 /**
- * Combines writes that would collide or could share a command. Writes that arrive during a commit of their key share
- * the next commit, in order of arrival. Each caller gets its own result. A commit runs in the context of its first write:
+ * Combines writes that would collide or could share a command. The writes of one turn of the event loop begin together,
+ * those of all idle keys, one turn after the other. Writes that arrive during a commit of their key share the next commit,
+ * in order of arrival. Each caller gets its own result. A commit runs in the context of its first write:
  * it counts for that request, and belongs to its trace. What a turn does for all its keys, it does in the context of the
  * first of them.
  * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
@@ -118,10 +114,6 @@ export class GroupCommit<Op, Result> {
   }
 
   private begin(key: string): void {
-    if (this.bounds.begins === 'AT_ONCE') {
-      void this.commitKeys([key])
-      return
-    }
     this.ready.add(key)
     if (this.takesTurns) return
     this.takesTurns = true

@@ -42,7 +42,10 @@ export const createIdempotencyKey = (
     viewer,
     clientMutationId,
     fingerprint: hash(inOrder(input) as object),
-    earlier: [hash(sent), hash(reversed)],
+    // Only a repeat is compared with them.
+    get earlier() {
+      return [hash(sent), hash(reversed)]
+    },
   }
 }
 
@@ -163,9 +166,20 @@ export class IdempotencyStore {
     })
   }
 
+  /** Notes when the account of a viewer was opened, which the caller's transaction has proven. Saves its read. */
+  noteAccount(tx: Tx, viewer: UserId, createdAt: Date): void {
+    this.accountsIn(tx).set(viewer, createdAt)
+  }
+
+  /** When the account of a viewer was opened, if the transaction knows it. No command. */
+  accountOf(tx: Tx, viewer: UserId): Date | undefined {
+    return this.known.get(tx)?.get(viewer)
+  }
+
   /**
    * Saves flags and ids of first results under the accounts that the caller's transaction sees. They exist if and only if it commits.
-   * Two commands: accounts, unless {@link savedResults} read them, then records. No command without entries.
+   * Two commands: accounts, unless the transaction knows them, then records. No command without entries.
+   * @throws a duplicate key if a result is saved already. The transaction must not commit then.
    */
   async saveResults(
     entries: readonly { readonly key: IdempotencyKey; readonly result: unknown }[],
@@ -221,6 +235,12 @@ export class IdempotencyStore {
     }
   }
 
+  private accountsIn(tx: Tx): Map<string, Date | undefined> {
+    const known = this.known.get(tx) ?? new Map<string, Date | undefined>()
+    this.known.set(tx, known)
+    return known
+  }
+
   /**
    * Loads when the account of each viewer of `keys` was created, as the transaction sees it.
    * One command, none if the transaction has read all of them.
@@ -229,8 +249,7 @@ export class IdempotencyStore {
     keys: readonly (IdempotencyKey | undefined)[],
     tx: Tx,
   ): Promise<ReadonlyMap<string, Date | undefined>> {
-    const createdAtOf = this.known.get(tx) ?? new Map<string, Date | undefined>()
-    this.known.set(tx, createdAtOf)
+    const createdAtOf = this.accountsIn(tx)
     const viewers = keys.flatMap((key) => (key && !createdAtOf.has(key.viewer) ? [key.viewer] : []))
     const unknown = [...new Set<string>(viewers)]
     if (unknown.length === 0) return createdAtOf
@@ -246,6 +265,10 @@ export class IdempotencyStore {
   }
 }
 
+/** A text that equal keys share: those of one viewer and clientMutationId, whatever the mutation. */
+export const nameOfKey = ({ viewer, clientMutationId }: IdempotencyKey): string =>
+  JSON.stringify([viewer, clientMutationId])
+
 /**
  * Finds repeats within a batch.
  * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key has another mutation
@@ -257,7 +280,7 @@ export function findRepeats(
   const places = new Map<string, number>()
   return keys.map((key, at) => {
     if (!key) return undefined
-    const name = JSON.stringify([key.viewer, key.clientMutationId])
+    const name = nameOfKey(key)
     const before = places.get(name)
     if (before === undefined) places.set(name, at)
     return before === undefined || keys[before]?.fingerprint.equals(key.fingerprint)

@@ -10,12 +10,19 @@ export const versionsMark = 'versions'
  */
 export const floorsMark = 'floors'
 
-type Mark = typeof versionsMark | typeof floorsMark
-const marks: readonly Mark[] = [versionsMark, floorsMark]
+/**
+ * The document of `meta` that says that all processes give sets of followers versions, and begin no back-fill before posts
+ * without jobs are committed.
+ */
+export const audiencesMark = 'audiences'
+
+/** All of them. */
+export const marks = [versionsMark, floorsMark, audiencesMark] as const
+export type Mark = (typeof marks)[number]
 
 /**
- * Records that no process of an older release runs: all processes write versions and know floors. Only for a database
- * of this schema version. A mark is never removed. One command.
+ * Records that no process of an older release runs: all processes write versions, know floors and so on. Only for a
+ * database of this schema version. A mark is never removed. One command.
  */
 export async function setMarks(db: Db): Promise<void> {
   const update = { $setOnInsert: { value: 'complete' } }

@@ -1,4 +1,4 @@
-import { isInJob, runInTime } from '../request-scope.ts'
+import { currentTime, isInJob, runInTime } from '../request-scope.ts'
 import { eachKey, GroupCommit } from './group-commit.ts'
 
 /**
@@ -21,7 +21,6 @@ export function shareReads<K, Found>(
     waitingMax: 20_000,
     waitMsMax: 5_000,
     lingerMs: 1,
-    begins: 'IN_TURNS',
   } as const
   const reads = new GroupCommit<readonly K[], Found>(
     eachKey(async (_, batch) => {
@@ -31,4 +30,25 @@ export function shareReads<K, Found>(
     bounds,
   )
   return (keys) => reads.submit(isInJob() ? 'jobs' : 'requests', keys)
+}
+
+/** Number of keys up to which a read shares a command with others. */
+const fewKeys = 4
+
+/**
+ * As {@link shareReads}, for reads of mostly one key, such as those for the answer to a mutation. A read of more than
+ * four keys has a command of its own, so that no read waits for many documents of others.
+ * @param read receives at most 128 keys, with repeats. It converts nothing: what is malformed fails no other.
+ * @returns a read that throws if the time of its request has ended.
+ */
+export function shareFewKeys<K, Found>(
+  name: string,
+  read: (keys: readonly K[]) => Promise<Found>,
+): (keys: readonly K[]) => Promise<Found> {
+  const share = shareReads(name, read, 32)
+  return async (keys) => {
+    if (keys.length > fewKeys) return read(keys)
+    currentTime()?.remainingMs()
+    return share(keys)
+  }
 }

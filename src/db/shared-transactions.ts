@@ -12,7 +12,7 @@ import {
   type GroupCommitBounds,
   type Turn,
 } from './group-commit.ts'
-import type { Transactions, Tx } from './transaction.ts'
+import { type Transactions, TryAgain, type Tx } from './transaction.ts'
 
 /** The transaction of writes of one sort, and how many share it. */
 export interface SharedTransaction<Op, Result> {
@@ -98,7 +98,7 @@ export class SharedTransactions<Op, Result> {
   }
 
   /**
-   * Commits the writes of several keys in one transaction, which is tried once.
+   * Commits the writes of several keys in one transaction, which is tried once, or twice if the first try asks for it.
    * @returns the answers of each batch. Undefined if nothing was written: then each key commits alone, so that the lock,
    *   shard or damage of one key delays and fails no other.
    */
@@ -107,6 +107,7 @@ export class SharedTransactions<Op, Result> {
   ): Promise<readonly (readonly (Result | Error)[])[] | undefined> {
     let mayBeCommitted = false
     const work = async (tx: Tx) => {
+      mayBeCommitted = false
       const answers = await this.apply(
         tx,
         batches.flatMap(({ ops }) => ops),
@@ -115,7 +116,7 @@ export class SharedTransactions<Op, Result> {
       return answers
     }
     try {
-      const answers = await this.transactions.run(work, undefined, endFirstTry)
+      const answers = await this.transactions.run(work, undefined, endFirstTry())
       let next = 0
       return batches.map(({ ops }) => ops.map(() => answers[next++] as Result | Error))
     } catch (error) {
@@ -221,7 +222,13 @@ export class SharedTransactions<Op, Result> {
   }
 }
 
-/** The `onCollision` of a transaction of several keys. It is called only if the try has changed nothing. */
-function endFirstTry(error: unknown): void {
-  throw new Contended('The writes of several keys were not committed together', { cause: error })
+/** Creates the `onCollision` of a transaction of several keys. It is called only if the try has changed nothing. */
+function endFirstTry(): (error: unknown) => void {
+  let isFirst = true
+  return (error) => {
+    const goesOn = isFirst && error instanceof TryAgain
+    isFirst = false
+    if (goesOn) return
+    throw new Contended('The writes of several keys were not committed together', { cause: error })
+  }
 }

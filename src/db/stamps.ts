@@ -1,6 +1,6 @@
 import {
-  accountsOf,
   groupOf,
+  groupsOfAccounts,
   relationsOf,
   type SeenVersions,
   type Subject,
@@ -8,12 +8,18 @@ import {
   type Versions,
 } from './versions.ts'
 
+/** What a process keeps of accounts. */
+export interface AccountSource {
+  /** The live accounts among `ids`: the same objects as before, while the accounts are unchanged. */
+  load(ids: readonly string[], stamping: Stamping): Promise<ReadonlyMap<string, object>>
+}
+
 /** The versions under which something was read. It is unchanged while its subjects have these versions. */
 export interface Stamp {
   /** The versions of a reader, of registrations, and of groups of accounts. */
   readonly versions: Map<Subject, string>
-  /** The versions of single accounts. They count only if the version of their group has changed. */
-  readonly accounts: SeenVersions
+  /** Accounts by handle. They count only if the version of their group has changed. */
+  readonly accounts: ReadonlyMap<string, object>
 }
 
 /** Number of accounts of a stamp. A read that depends on more has none. */
@@ -26,16 +32,19 @@ const accountsMax = 200
 export class Stamping {
   private readonly seen = new Map<Subject, string | undefined>()
 
-  constructor(private readonly versions: Versions) {}
+  constructor(
+    private readonly versions: Versions,
+    private readonly accounts: AccountSource,
+  ) {}
 
   /** Versions that are read later than everything that the request has read so far. */
   afresh(): Stamping {
-    return new Stamping(this.versions)
+    return new Stamping(this.versions, this.accounts)
   }
 
   /**
    * Whether what was read under a stamp was unchanged when this request arrived, or later. At most one command, shared,
-   * and one more if an account of the same groups has changed.
+   * and those of {@link AccountSource} if an account of the same groups has changed.
    */
   async isCurrent({ versions, accounts }: Stamp): Promise<boolean> {
     await this.look([...versions.keys()])
@@ -44,19 +53,14 @@ export class Stamping {
         this.seen.get(subject) === value ? [] : subject,
       ),
     )
-    const inDoubt = [...accounts.keys()].filter((account) => changed.has(groupOf(account)))
-    const groups = new Set(inDoubt.map(groupOf))
-    // No account of an unchanged group has changed.
-    for (const [account, value] of accounts) {
-      if (!this.seen.has(account) && !groups.has(groupOf(account))) this.seen.set(account, value)
-    }
+    const inDoubt = [...accounts.keys()].filter((id) => changed.has(groupOf(`account:${id}`)))
+    const groups = new Set(inDoubt.map((id) => groupOf(`account:${id}`)))
     if ([...changed].some((subject) => !groups.has(subject))) return false
-    const current = new Map([...groups].map((group) => [group, this.seen.get(group) ?? '']))
-    // Read after their groups, whatever this request has seen of them before.
-    const read = await this.versions.load(inDoubt)
-    if (inDoubt.some((account) => read.get(account) !== accounts.get(account))) return false
+    if (inDoubt.length === 0) return true
+    const current = await this.accounts.load(inDoubt, this)
+    if (inDoubt.some((id) => current.get(id) !== accounts.get(id))) return false
     // So the stamp is right under the new versions of the groups too.
-    for (const [group, value] of current) versions.set(group, value)
+    for (const group of groups) versions.set(group, this.seen.get(group) ?? '')
     return true
   }
 
@@ -68,24 +72,46 @@ export class Stamping {
    */
   async begin(reader: string): Promise<StampBuilder | undefined> {
     if (!(await this.versions.isOn('keptAnswers'))) return undefined
-    const builder = new StampBuilder((subjects) => this.see(subjects))
     const own = [...relationsOf([reader]), ...timelinesOf([reader]), 'registrations' as const]
-    const account = accountsOf([reader])
-    await this.see([...own, ...account.map(groupOf), ...account])
-    await builder.cover(own)
-    await builder.coverAccounts(account)
+    const values = await this.see(own)
+    const builder = new StampBuilder()
+    own.forEach((subject, at) => {
+      builder.cover(subject, values[at])
+    })
     return builder
   }
 
-  /** Reads versions that the request has not seen. */
-  private async look(subjects: readonly Subject[]): Promise<void> {
+  /**
+   * Sees the versions on which the facts about a timeline depend. One command, shared, and two more if one of those that
+   * all readers share is missing.
+   */
+  async seeFacts(reader: string): Promise<void> {
+    await this.look([...groupsOfAccounts, 'registrations', ...relationsOf([reader])])
+    await this.see([...groupsOfAccounts, 'registrations'])
+  }
+
+  /**
+   * The current versions of accounts, read after everything that the request has seen. One command, shared, and two more
+   * if versions are missing.
+   */
+  async readAccounts(accounts: readonly Subject[]): Promise<SeenVersions> {
+    return this.versions.loadOrCreate(accounts)
+  }
+
+  /** Reads versions that the request has not seen. At most one command, shared. */
+  async look(subjects: readonly Subject[]): Promise<void> {
     const unseen = subjects.filter((subject) => !this.seen.has(subject))
     const found = await this.versions.load(unseen)
     for (const subject of unseen) this.seen.set(subject, found.get(subject))
   }
 
-  /** As {@link look}, but creates missing versions. */
-  private async see(subjects: readonly Subject[]): Promise<(string | undefined)[]> {
+  /** The version that the request has seen. Undefined: it has seen none. */
+  valueOf(subject: Subject): string | undefined {
+    return this.seen.get(subject)
+  }
+
+  /** As {@link look}, but creates missing versions, with two commands more. @returns the versions, in order. */
+  async see(subjects: readonly Subject[]): Promise<(string | undefined)[]> {
     const missing = [...new Set(subjects)].filter((subject) => this.seen.get(subject) === undefined)
     const found = await this.versions.loadOrCreate(missing)
     for (const subject of missing) this.seen.set(subject, found.get(subject))
@@ -96,40 +122,29 @@ export class Stamping {
 /** Collects the versions of everything that a read depends on. */
 export class StampBuilder {
   private readonly versions = new Map<Subject, string>()
-  private readonly accounts = new Map<Subject, string>()
+  private readonly accounts = new Map<string, object>()
   private isSpoiled = false
 
-  /** @param see loads versions that the request has not seen, and creates missing ones. */
-  constructor(
-    private readonly see: (subjects: readonly Subject[]) => Promise<(string | undefined)[]>,
-  ) {}
-
-  /** Adds the versions of subjects. Call it before the data about them is read. */
-  async cover(subjects: readonly Subject[]): Promise<void> {
-    await this.add(subjects, this.versions)
+  /** Adds a version that was read before the data about its subject. Undefined: it has none. */
+  cover(subject: Subject, value: string | undefined): void {
+    if (value === undefined) this.spoil()
+    else this.versions.set(subject, this.versions.get(subject) ?? value)
   }
 
   /**
-   * Adds the versions of accounts, and of their groups. Call it before the data about them is read. At most one command,
-   * shared, and two more if versions are missing.
+   * Adds accounts, and the versions of their groups under which they are current.
+   * @param live of `ids`. The others have no account, and no version tells when one is created.
    */
-  async coverAccounts(accounts: readonly Subject[]): Promise<void> {
-    const unknown = [...new Set(accounts)].filter((account) => !this.accounts.has(account))
-    if (unknown.length + this.accounts.size > accountsMax) this.spoil()
-    if (!this.isSpoiled) await this.see([...unknown.map(groupOf), ...unknown])
-    await this.add(unknown.map(groupOf), this.versions)
-    await this.add(unknown, this.accounts)
-  }
-
-  private async add(subjects: readonly Subject[], to: Map<Subject, string>): Promise<void> {
-    const unknown = [...new Set(subjects)].filter((subject) => !to.has(subject))
-    if (this.isSpoiled || unknown.length === 0) return
-    const values = await this.see(unknown)
-    unknown.forEach((subject, at) => {
-      const value = values[at]
-      if (value === undefined) this.spoil()
-      else to.set(subject, value)
-    })
+  coverAccounts(ids: readonly string[], live: ReadonlyMap<string, object>, seen: Stamping): void {
+    for (const id of ids) {
+      const account = live.get(id)
+      const before = this.accounts.get(id)
+      if (!account || (before && before !== account)) this.spoil()
+      else this.accounts.set(id, account)
+      const group = groupOf(`account:${id}`)
+      this.cover(group, seen.valueOf(group))
+    }
+    if (this.accounts.size > accountsMax) this.spoil()
   }
 
   /** Notes that the read depends on something that has no version. */
@@ -145,4 +160,4 @@ export class StampBuilder {
 
 /** An estimate of the bytes of a stamp in memory. */
 export const bytesOfStamp = ({ versions, accounts }: Stamp): number =>
-  200 * (versions.size + accounts.size)
+  200 * versions.size + 100 * accounts.size

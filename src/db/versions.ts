@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { BulkWriteResult } from 'mongodb'
 import { chunks } from '../lib/batch.ts'
-import { requestTimeout, singleBatch } from './client.ts'
+import { requestTimeout } from './client.ts'
 import type { Collections } from './collections.ts'
 import { type Deployment, isOn, loadDeployment, type Mechanism } from './deployment.ts'
+import { findAtOnce } from './find-at-once.ts'
 import { shareReads } from './shared-reads.ts'
 import type { Transactions, Tx } from './transaction.ts'
 
@@ -41,7 +42,7 @@ const marksAgeMsMax = 10_000
 type Marks = Deployment & { readonly readMs: number }
 
 /** A value that no version had before, also if a failover reverts a version. */
-const newValue = (): string => randomBytes(12).toString('base64')
+export const newValue = (): string => randomBytes(12).toString('base64')
 
 /**
  * Gives subjects new versions in the transaction that changes what they are about. Also creates missing ones: otherwise
@@ -168,9 +169,11 @@ export class Versions {
   }
 
   private async read(subjects: readonly Subject[]): Promise<SeenVersions> {
-    const docs = await this.collections.versions
-      .find({ _id: { $in: subjects as Subject[] } }, { ...singleBatch, projection: { value: 1 } })
-      .toArray()
+    const docs = await findAtOnce(
+      this.collections.versions,
+      { _id: { $in: subjects as Subject[] } },
+      { projection: { value: 1 } },
+    )
     return new Map(docs.map(({ _id, value }) => [_id as Subject, value]))
   }
 

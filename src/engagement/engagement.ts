@@ -59,7 +59,6 @@ const bounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 4_000,
   lingerMs: 2,
-  begins: 'IN_TURNS',
 }
 
 /** Number of posts whose writes share a transaction. */

@@ -1,9 +1,11 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections, PerKind } from '../db/collections.ts'
+import type { Collections, PerKind, PostDoc } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { shareReads } from '../db/shared-reads.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
+import { contentFields, contentProjection, type Post, toPost } from '../posts/post.ts'
 import { type KindKeyedBy, kinds, viewerFields } from './kinds.ts'
 import { arrayIn } from './list-store.ts'
 
@@ -16,6 +18,8 @@ export interface EngagementSummary {
   readonly counts: PerKind
   /** The kinds of which the viewer has an entry. */
   readonly viewerHas: ReadonlySet<ViewerKind>
+  /** The post, if its content was asked for: only its reference if its document is malformed. */
+  readonly post?: Post | PostRef | undefined
 }
 
 /** The posts that a request asks about. */
@@ -23,12 +27,11 @@ interface SummaryRequest {
   readonly posts: readonly PostRef[]
   /** Whose entries are needed. Undefined: of no user. */
   readonly viewer: UserId | undefined
+  /** The posts whose content is needed. */
+  readonly unknown: readonly PostRef[]
 }
 
-interface FoundPost {
-  readonly _id: ObjectId
-  readonly author: string
-  readonly counts?: PerKind
+interface FoundPost extends Omit<PostDoc, 'has_overflow'> {
   readonly has_overflow?: boolean
   /** The viewers of the batch that have an entry in the post. */
   readonly viewers?: Readonly<Record<ViewerKind, readonly string[]>>
@@ -62,13 +65,16 @@ export class EngagementSummaries {
   /**
    * Loads the summaries of the existing posts among `posts`. One command, which up to 100 posts share, and another one if
    * a viewer is given and a list of these posts overflows. Lists that overflow cost no more than others.
+   * @param unknown the posts whose content is loaded too. Default: none.
    */
   async load(
     posts: readonly PostRef[],
     viewer: UserId | undefined,
+    unknown: readonly PostRef[] = [],
   ): Promise<Map<PostId, EngagementSummary>> {
     if (posts.length === 0) return new Map()
-    const request = { posts, viewer }
+    const request = { posts, viewer, unknown }
+    const isUnknown = new Set(unknown.map(({ id }) => id))
     const isLarge = posts.length > sharedPostsMax
     const summaries = await (isLarge ? this.readAll([request]) : this.read([request]))
     return new Map(
@@ -79,7 +85,8 @@ export class EngagementSummaries {
         const has = (kind: ViewerKind) =>
           viewer !== undefined && summaries.entries.has(entryOf(viewer, kind, id))
         const viewerHas = summaries.entries.size === 0 ? none : new Set(viewerKinds.filter(has))
-        return [[id, { counts: post.counts ?? {}, viewerHas }] as const]
+        const content = isUnknown.has(id) ? (toPost(post as PostDoc) ?? { id, author }) : undefined
+        return [[id, { counts: post.counts ?? {}, viewerHas, post: content }] as const]
       }),
     )
   }
@@ -90,7 +97,8 @@ export class EngagementSummaries {
       requests.flatMap(({ posts }) => posts.map((post) => [`${post.author}/${post.id}`, post])),
     )
     const viewers = [...new Set(requests.flatMap(({ viewer }) => viewer ?? []))]
-    const docs = await this.readPosts([...asked.values()], viewers)
+    const unknown = new Set(requests.flatMap(({ unknown }) => unknown.map(({ id }) => id)))
+    const docs = await this.readPosts([...asked.values()], viewers, unknown)
     const popular = viewers.length > 0 ? docs.filter(({ has_overflow }) => has_overflow) : []
     const beyond = popular.length > 0 ? await this.readOverflow(popular, viewers) : []
     const embeddedEntries = docs.flatMap(({ _id, viewers: has }) =>
@@ -107,13 +115,14 @@ export class EngagementSummaries {
   private async readPosts(
     posts: readonly PostRef[],
     viewers: readonly string[],
+    unknown: ReadonlySet<PostId>,
   ): Promise<FoundPost[]> {
     const authors = [...new Set(posts.map(({ author }) => author))]
     const filter = {
       author: { $in: authors },
       _id: { $in: posts.map(({ id }) => toObjectId(id)) },
     }
-    const projection: Document = { author: 1, counts: 1 }
+    const projection: Document = { author: 1, counts: 1, ...contentOf(unknown, posts.length) }
     if (viewers.length > 0) {
       projection.has_overflow = 1
       projection.viewers = Object.fromEntries(
@@ -123,10 +132,10 @@ export class EngagementSummaries {
         }),
       )
     }
-    return this.collections.posts
-      .find(filter, { ...singleBatch, hint: { _id: 1 } })
-      .project<FoundPost>(projection)
-      .toArray()
+    return findAtOnce<PostDoc, FoundPost>(this.collections.posts, filter, {
+      projection,
+      hint: { _id: 1 },
+    })
   }
 
   private async readOverflow(
@@ -147,6 +156,19 @@ export class EngagementSummaries {
       some.map((viewer) => entryOf(viewer, kind, fromObjectId(post))),
     )
   }
+}
+
+/** The projection of the content of some of the posts that are read. */
+function contentOf(unknown: ReadonlySet<PostId>, posts: number): Document {
+  if (unknown.size === 0) return {}
+  if (unknown.size >= posts) return contentProjection
+  const ids = [...unknown].map(toObjectId)
+  const ofUnknown = (field: string) => ({
+    $cond: [{ $in: ['$_id', ids] }, `$${field}`, '$$REMOVE'],
+  })
+  return Object.fromEntries(
+    contentFields.flatMap((field) => (field === 'counts' ? [] : [[field, ofUnknown(field)]])),
+  )
 }
 
 const none: ReadonlySet<ViewerKind> = new Set()

@@ -85,6 +85,11 @@ export interface StrategyDoc {
   readonly floor?: ObjectId
   /** The number of readers that are back-filled, and the estimated number of all readers. */
   readonly readers?: { readonly done: number; readonly total: number }
+  /**
+   * When the back-fill may begin: posts of transactions that do not know the registration are committed by then. Absent:
+   * there are none.
+   */
+  readonly settlesAt?: Date
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
   readonly dropping?: true
   /** The latest change of the set of celebrities, of INBOX. Absent: no author was one. */
@@ -150,6 +155,7 @@ export const timelineCollections = {
         options: { bsonType: 'object', additionalProperties: count },
       },
       {
+        settlesAt: date,
         dropping: set,
         floor: id,
         celebrities: id,

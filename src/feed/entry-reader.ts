@@ -1,18 +1,35 @@
+import { shareReads } from '../db/shared-reads.ts'
 import { chunks } from '../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Posts } from '../posts/posts.ts'
 import { type EntryContent, toEntry } from './entries.ts'
-import type { Entry, Segment } from './strategies/strategy.ts'
+import { type Entry, type Segment, segmentSize } from './strategies/strategy.ts'
 
 /** Number of posts whose texts one command reads. */
 const textsMax = 1_000
+/** Number of posts up to which a check whether they exist shares its command. */
+const fewPosts = 200
 
-/** Reads posts as entries of stored timelines. */
+/** Reads posts as entries of stored timelines. Jobs that begin at the same time share commands. */
 export class EntryReader {
+  /** The newest posts of authors, one segment of each. */
+  private readonly loadNewest: (
+    authors: readonly UserId[],
+  ) => Promise<ReadonlyMap<string, readonly PostRef[]>>
+  private readonly loadExisting: (refs: readonly PostRef[]) => Promise<Set<PostId>>
+
   constructor(
     private readonly posts: Posts,
     private readonly contents: EntryContent,
-  ) {}
+  ) {
+    const range = { oldestFirst: false, limit: segmentSize }
+    this.loadNewest = shareReads(
+      'newest_posts',
+      (authors) => posts.byAuthor(false).read([...new Set(authors)], range),
+      16,
+    )
+    this.loadExisting = shareReads('existing_posts', (refs) => posts.existing(refs), 16)
+  }
 
   /** Loads the entries of existing posts, in the order of `refs`. One command, covered unless entries contain text. */
   async loadEntries(refs: readonly PostRef[]): Promise<Entry[]> {
@@ -45,29 +62,34 @@ export class EntryReader {
   }
 
   /**
-   * Finds the entries whose posts are deleted. One covered command. It asks all shards if entries contain no author.
+   * Finds the entries whose posts are deleted. One covered command, which concurrent calls for up to 200 entries share.
+   * It asks all shards if entries contain no author.
    */
   async findDeleted(entries: readonly Entry[]): Promise<PostId[]> {
     if (entries.length === 0) return []
     const refs = entries.flatMap(({ id, author }) => (author === undefined ? [] : [{ id, author }]))
     const existing =
       refs.length === entries.length
-        ? await this.posts.existing(refs)
+        ? await (refs.length <= fewPosts ? this.loadExisting(refs) : this.posts.existing(refs))
         : await this.posts.authorsOf(entries.map(({ id }) => id))
     return entries.flatMap(({ id }) => (existing.has(id) ? [] : [id]))
   }
 
   /**
-   * Loads the author's newest posts older than `olderThan`. One covered command, and one more if entries contain text.
+   * Loads the author's newest posts older than `olderThan`. One covered command, which concurrent calls without
+   * `olderThan` share, and one more if entries contain text.
    * @returns also the id of the last post that was read, from which the next segment continues.
    */
   async loadSegment(
     author: UserId,
     olderThan: PostRef['id'] | undefined,
-    limit: number,
   ): Promise<Segment & { readonly last: PostRef['id'] | undefined }> {
-    const range = { olderThan, oldestFirst: false, limit }
-    return this.toSegment(await this.posts.refsByAuthors([author], range), olderThan, limit)
+    const range = { olderThan, oldestFirst: false, limit: segmentSize }
+    const refs =
+      olderThan === undefined
+        ? ((await this.loadNewest([author])).get(author) ?? [])
+        : await this.posts.refsByAuthors([author], range)
+    return this.toSegment(refs, olderThan, segmentSize)
   }
 
   /**

@@ -1,13 +1,21 @@
 import type { Collections } from '../db/collections.ts'
+import type { Stamping } from '../db/stamps.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { raiseTimelines, type Versions } from '../db/versions.ts'
+import type { EngagementSummaries } from '../engagement/summaries.ts'
+import type { Audiences } from '../follows/audiences.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
+import type { KeptRelations } from '../follows/kept-relations.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
+import type { InlineRunner } from '../jobs/inline.ts'
 import type { Outbox } from '../jobs/outbox.ts'
+import type { JobQueue } from '../jobs/queue.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
+import type { KeptPosts } from '../posts/kept-posts.ts'
 import type { Posts } from '../posts/posts.ts'
+import type { KeptAccounts } from '../users/kept-accounts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import type { FeedConfig } from './config.ts'
@@ -16,6 +24,7 @@ import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
+import { DeliveryPermit } from './delivery/permit.ts'
 import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
@@ -49,9 +58,17 @@ export interface FeedParts {
     readonly restrictions: Restrictions
     readonly stats: UserStats
     readonly edges: Edges
+    readonly audiences: Audiences
     readonly visibilityFor: (viewer: UserId) => Visibility
+    readonly stamping: () => Stamping
+    readonly keptAccounts: KeptAccounts
+    readonly keptRelations: KeptRelations
+    readonly keptPosts: KeptPosts
+    readonly summaries: EngagementSummaries
   }
   readonly outbox: Outbox
+  readonly queue: JobQueue
+  readonly inline: InlineRunner
   readonly transactions: Transactions
   readonly versions: Versions
   readonly mint: IdMint
@@ -74,6 +91,7 @@ export interface Feeds {
   readonly configured: ByStrategy<Options>
   readonly celebrities: Celebrities
   readonly delivery: Delivery
+  readonly permit: DeliveryPermit
   readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly ranges: RangeJobs
@@ -83,15 +101,15 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, versions, mint, now }: FeedParts,
+  { collections, core, outbox, queue, inline, transactions, versions, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
-  const { follows, posts, edges, visibilityFor } = core
+  const { follows, posts, edges, stats, audiences, visibilityFor } = core
   const registry = new Registry(collections.strategies)
-  const pageFacts = new PageFactsReader(collections, edges, registry)
+  const pageFacts = new PageFactsReader({ ...core, collections, registry, versions })
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
-  const registrations = new Registrations({ collections, outbox, transactions, mint })
+  const registrations = new Registrations({ collections, outbox, transactions, mint, now })
   const celebrities = new Celebrities({
     collections,
     runExclusive: registrations.runExclusive.bind(registrations),
@@ -111,7 +129,7 @@ export function createFeeds(
   }
   const strategies = createStrategies(parts, config)
   const served = config.maintained.filter(isMaterialised)
-  const pending = new Pending(collections, edges)
+  const pending = new Pending(collections, edges, pageFacts)
   const watermarks = new Watermarks(pending, now)
   const feed = new FeedService({
     strategies: {
@@ -127,18 +145,22 @@ export function createFeeds(
   })
   const news = new NewsReader(feed, watermarks)
   const raiseTimelines = shareRaises(collections)
+  const permit = new DeliveryPermit({ collections, registry, outbox, queue, inline, transactions })
   const begunDeliveries = new BegunDeliveries({
     strategies,
     celebrities,
     registry,
+    permit,
+    audiences,
     edges,
+    stats,
     versions,
     raiseTimelines,
     contents: config.entries,
     inlineMax: config.inlineMax,
   })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
-  const walks = new FollowerWalks(follows, core.stats, ranges)
+  const walks = new FollowerWalks(follows, stats, ranges)
   const delivery = new Delivery({
     strategies,
     celebrities,
@@ -186,6 +208,7 @@ export function createFeeds(
       entries,
       follows,
       raiseFloors: () => sweep.raiseFloors(),
+      now,
     },
     readers,
   )
@@ -205,6 +228,7 @@ export function createFeeds(
     celebrities,
     configured,
     delivery,
+    permit,
     begunDeliveries,
     backfill,
     ranges,

@@ -1,23 +1,22 @@
-import type { IdempotencyKey } from '../db/idempotency.ts'
+import { type IdempotencyKey, nameOfKey } from '../db/idempotency.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
-import type { EdgeId, UserId } from '../lib/ids.ts'
+import { splitApart } from '../lib/batch.ts'
+import type { EdgeId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
-import { isShown, mirrored } from '../visibility/rules.ts'
-import type { Visibility } from '../visibility/visibility.ts'
+import type { Admission } from '../visibility/visibility.ts'
 import {
   countersOf,
-  decideFollow,
+  decideFollows,
   type FollowChange,
   type FollowRequest,
   type FollowState,
-  splitIntoBatches,
 } from './decide-follow.ts'
 import type { Edges, FollowEdge } from './edges.ts'
+import { pairKey } from './pair-lists.ts'
 
 /** A follow or unfollow, with its idempotency key and its jobs. */
 export interface FollowWrite extends FollowRequest {
-  readonly followee: UserId
   readonly idempotencyKey: IdempotencyKey | undefined
   readonly jobs: JobWriter
 }
@@ -25,8 +24,7 @@ export interface FollowWrite extends FollowRequest {
 /** What follows are committed with. */
 export interface FollowParts {
   readonly edges: Edges
-  /** What a viewer may do, by facts that the transaction reads. */
-  readonly visibilityFor: (viewer: UserId, tx: Tx) => Visibility
+  readonly admission: Admission
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -35,12 +33,14 @@ export interface FollowParts {
 }
 
 /**
- * Applies follows and unfollows of one followee in the caller's transaction, in order, each as if it were alone. Edges,
- * history, counters, jobs and the result under the idempotency key change together.
+ * Applies follows and unfollows in the caller's transaction, in order, each as if it were alone. Edges, history,
+ * counters, jobs and the result under the idempotency key change together.
  * @param repairs whether edges that exist in one direction only are deleted before the new edges are inserted.
  * @returns the answer of each: an error refuses that write alone.
  * @throws {DomainError} the refusal of a single write by its counters.
- * Cost: at most eleven commands, whatever the number of writes; again as many if it has several writes of one follower.
+ * Cost of follows, whatever their number: nine commands, ten with a second collection, and one more for several. Three
+ * more with idempotency keys. Unfollows take eight, nine with a second collection, and share four of these with follows.
+ * Again as many if there are several writes of one pair, or of one idempotency key.
  */
 export async function commitFollows(
   tx: Tx,
@@ -51,8 +51,8 @@ export async function commitFollows(
   const { idempotency } = parts.transactions
   const results = new Map<FollowWrite, FollowChange | Error>()
   const isAlone = writes.length === 1
-  // A repeat has the same follower, so it is in a later batch and finds the first result.
-  for (const batch of splitIntoBatches(writes)) {
+  // A repeat is in a later batch, and finds the first result.
+  for (const batch of splitApart(writes, namesOf)) {
     const keys = batch.map(({ idempotencyKey }) => idempotencyKey)
     const firsts = await idempotency.savedResults<FollowChange>(keys, tx)
     const fresh: FollowWrite[] = []
@@ -71,6 +71,12 @@ export async function commitFollows(
   return writes.map((write) => results.get(write) as FollowChange | Error)
 }
 
+/** What no two writes of a batch may have in common. */
+const namesOf = ({ idempotencyKey, ...pair }: FollowWrite): string[] => [
+  pairKey(pair),
+  ...(idempotencyKey ? [nameOfKey(idempotencyKey)] : []),
+]
+
 /** How writes are applied. */
 interface How {
   /** Whether it is one write, which may fail with its transaction. */
@@ -78,16 +84,16 @@ interface How {
   readonly repairs: boolean
 }
 
-/** Applies writes of different followers. @returns the result of each. */
+/** Applies writes of different pairs. @returns the result of each. */
 async function applyFollows(
   tx: Tx,
   parts: FollowParts,
   writes: readonly FollowWrite[],
   how: How,
-): Promise<Map<FollowWrite, FollowChange | Error>> {
+): Promise<ReadonlyMap<FollowWrite, FollowChange | Error>> {
+  if (writes.length === 0) return new Map()
   const state = await readState(tx, parts, writes, how)
-  if (!state) return new Map()
-  const results = new Map(writes.map((write) => [write, decideFollow(write, state)]))
+  const results = decideFollows(writes, state)
   const changes = [...results].flatMap(([write, result]) =>
     !(result instanceof Error) && result.changed && result.edge
       ? [{ ...write, edge: result.edge }]
@@ -99,42 +105,33 @@ async function applyFollows(
 
 async function readState(
   tx: Tx,
-  { edges, visibilityFor, stats, followeesMax }: FollowParts,
+  { edges, admission, stats, followeesMax }: FollowParts,
   writes: readonly FollowWrite[],
   { isAlone }: How,
-): Promise<FollowState | undefined> {
-  const followee = writes[0]?.followee
-  if (followee === undefined) return undefined
-  const followers = writes.map(({ follower }) => follower)
-  const stored = await edges.findAmong(tx, followers, followee)
-  const newFollowers = writes
-    .filter(({ begin, follower }) => begin && !stored.has(follower))
-    .map(({ follower }) => follower)
-  const state = { followee, edges: stored, followeesMax }
-  if (newFollowers.length === 0) return { ...state, blocked: new Set(), newIds: new Map() }
-  // One side has the restrictions of the whole batch.
-  const facts = await visibilityFor(followee, tx).load('FOLLOW', [...newFollowers, followee])
-  const blocked = new Set(
-    newFollowers.filter((follower) => {
-      const restrictions = new Map([[followee, mirrored(facts.restrictions.get(follower))]])
-      return !isShown('FOLLOW', follower, { user: followee }, { ...facts, restrictions })
-    }),
-  )
+): Promise<FollowState> {
+  const stored = await edges.findAmong(tx, writes)
+  const begun = writes.filter((write) => write.begin && !stored.has(pairKey(write)))
+  const state = { edges: stored, followeesMax }
+  if (begun.length === 0) return { ...state, blocked: new Set(), newIds: new Map() }
+  const viewing = ({ follower, followee }: FollowWrite) => ({ viewer: follower, user: followee })
+  const decide = await admission.decide(tx, 'FOLLOW', begun.map(viewing))
+  const refused = begun.filter((write) => decide(viewing(write)) === 'NO')
   // A single write may fail with its transaction. In a batch, the others must not.
-  const live = isAlone ? undefined : await stats.byIds([...newFollowers, followee], tx)
+  const users = new Set(begun.flatMap(({ follower, followee }) => [follower, followee]))
+  const live = isAlone ? undefined : await stats.byIds([...users], tx)
   const ids = await edges.newIds(
     tx,
-    newFollowers.map((follower) => ({ follower, followee })),
+    begun.map(({ follower, followee }) => ({ follower, followee })),
   )
-  const newIds = new Map(newFollowers.map((follower, at) => [follower, ids[at] as EdgeId]))
-  return { ...state, blocked, live, newIds }
+  const newIds = new Map(begun.map((write, at) => [pairKey(write), ids[at] as EdgeId]))
+  return { ...state, blocked: new Set(refused.map(pairKey)), live, newIds }
 }
 
 async function storeFollows(
   tx: Tx,
   { edges, stats, outbox, followeesMax }: FollowParts,
   changes: readonly (FollowWrite & { readonly edge: FollowEdge })[],
-  { followee, live, repairs }: FollowState & Pick<How, 'repairs'>,
+  { live, repairs }: FollowState & Pick<How, 'repairs'>,
 ): Promise<void> {
   const [begun, ended] = [true, false].map((begins) =>
     changes.filter(({ begin }) => (begin !== undefined) === begins).map(({ edge }) => edge),
@@ -142,10 +139,10 @@ async function storeFollows(
   if (repairs && begun.length > 0) await edges.erase(tx, begun)
   if (begun.length > 0) await edges.begin(tx, begun)
   if (ended.length > 0) await edges.remove(tx, ended)
-  const counters = countersOf(followee, begun, ended)
+  const counters = countersOf(begun, ended)
   if (live || begun.length === 0) await stats.changeLive(tx, counters)
   else await stats.change(tx, counters, followeesMax)
-  const jobs = changes.flatMap(({ follower, begin, jobs }) =>
+  const jobs = changes.flatMap(({ follower, followee, begin, jobs }) =>
     outbox
       .reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee })
       .map((job) => jobs.prepare(tx, job)),

@@ -3,6 +3,7 @@ import { DomainError } from '../errors.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import { noAccount, type Stats, type StatsChange, tooManyFollowees } from '../users/stats.ts'
 import type { FollowEdge } from './edges.ts'
+import { type Pair, pairKey } from './pair-lists.ts'
 
 /** The result of a follow or unfollow. `changed` is false for a repeat. */
 export interface FollowChange {
@@ -11,36 +12,58 @@ export interface FollowChange {
 }
 
 /** A request to follow or unfollow. */
-export interface FollowRequest {
-  readonly follower: UserId
+export interface FollowRequest extends Pair {
   /** The source of the new edge. Undefined for an unfollow. */
   readonly begin?: EdgeSource | undefined
 }
 
-/** What the transaction has read about the followee and the followers of some requests. */
+/** What the transaction has read about the pairs of some requests, each by {@link pairKey}. */
 export interface FollowState {
-  readonly followee: UserId
-  /** The existing edges, by follower. */
-  readonly edges: ReadonlyMap<UserId, FollowEdge>
-  /** The followers that have a block with the followee, in either direction. */
-  readonly blocked: ReadonlySet<UserId>
+  /** The existing edges. */
+  readonly edges: ReadonlyMap<string, FollowEdge>
+  /** The pairs with a block, in either direction. */
+  readonly blocked: ReadonlySet<string>
   /** The counters of users with an account. Undefined if not read: the update of the counters then checks them. */
   readonly live?: ReadonlyMap<UserId, Pick<Stats, 'following'>> | undefined
   /** The most users that a user may follow. */
   readonly followeesMax: number
-  /** The id for each new edge, by follower: above all earlier events of the pair. */
-  readonly newIds: ReadonlyMap<UserId, EdgeId>
+  /** The id for each new edge: above all earlier events of the pair. */
+  readonly newIds: ReadonlyMap<string, EdgeId>
 }
 
-/** Decides one request against the state read in this transaction. Returns a DomainError if this request, and only this one, is refused. */
-export function decideFollow(
-  { follower, begin }: FollowRequest,
-  { followee, edges, blocked, live, followeesMax, newIds }: FollowState,
+/**
+ * Decides requests of different pairs, in order, against the state read in this transaction.
+ * @returns the answer of each. A DomainError refuses this request alone.
+ */
+export function decideFollows<Request extends FollowRequest>(
+  requests: readonly Request[],
+  state: FollowState,
+): ReadonlyMap<Request, FollowChange | DomainError> {
+  const added = new Map<UserId, number>()
+  return new Map(
+    requests.map((request) => {
+      const { follower } = request
+      const before = added.get(follower) ?? 0
+      const answer = decideFollow(request, before, state)
+      if (!(answer instanceof DomainError) && answer.changed) {
+        added.set(follower, before + (request.begin ? 1 : -1))
+      }
+      return [request, answer]
+    }),
+  )
+}
+
+/** @param added how many followees the requests before this one have added to the follower's. */
+function decideFollow(
+  { follower, followee, begin }: FollowRequest,
+  added: number,
+  { edges, blocked, live, followeesMax, newIds }: FollowState,
 ): FollowChange | DomainError {
-  const edge = edges.get(follower)
+  const key = pairKey({ follower, followee })
+  const edge = edges.get(key)
   if (!begin) return edge ? { changed: true, edge } : { changed: false }
   if (edge) return { changed: false, edge }
-  if (blocked.has(follower)) {
+  if (blocked.has(key)) {
     return new DomainError(
       'FORBIDDEN',
       `You cannot follow "${followee}": a block exists between you`,
@@ -50,43 +73,44 @@ export function decideFollow(
   if (live && !live.has(followee)) {
     return new DomainError('NOT_FOUND', `There is no user "${followee}"`)
   }
-  if (live && (live.get(follower)?.following ?? 0) >= followeesMax) {
+  if (live && (live.get(follower)?.following ?? 0) + added >= followeesMax) {
     return tooManyFollowees(followeesMax)
   }
-  const id = newIds.get(follower)
-  if (!id) throw new Error(`no id was made for the edge of ${follower}`)
+  const id = newIds.get(key)
+  if (!id) throw new Error(`no id was made for the edge ${key}`)
   return { changed: true, edge: { id, follower, followee, source: begin } }
 }
 
 /**
- * The changes of the counters. The followee's change is always there, also if it is zero: the write then collides with
- * a concurrent deletion of the followee.
+ * The changes of the counters, of followers first. A user whose changes add up to nothing has one too: the write then
+ * collides with a concurrent deletion of that user. A followee's change is always there, also if it is zero: its new
+ * version of the followers tells posts that they have changed.
  */
 export function countersOf(
-  followee: UserId,
   begun: readonly FollowEdge[],
   ended: readonly FollowEdge[],
 ): Map<UserId, StatsChange> {
-  const followers = begun.length - ended.length
-  return new Map<UserId, StatsChange>([
-    ...begun.map(({ follower }) => [follower, { following: 1 }] as const),
-    ...ended.map(({ follower }) => [follower, { following: -1 }] as const),
-    [followee, followers === 0 ? { guard: 1 } : { followers }],
-  ])
-}
-
-/** Splits requests, in order of arrival, into batches with at most one request of each follower. */
-export function splitIntoBatches<Request extends FollowRequest>(
-  requests: readonly Request[],
-): readonly (readonly Request[])[] {
-  const batches: Request[][] = []
-  const had = new Map<UserId, number>()
-  for (const request of requests) {
-    const number = had.get(request.follower) ?? 0
-    had.set(request.follower, number + 1)
-    const batch = batches[number]
-    if (batch) batch.push(request)
-    else batches.push([request])
+  const sums = new Map<UserId, { following: number; followers?: number }>()
+  const sumOf = (user: UserId) => {
+    const sum = sums.get(user) ?? { following: 0 }
+    sums.set(user, sum)
+    return sum
   }
-  return batches
+  const changed = [
+    ...begun.map((edge) => ({ edge, count: 1 })),
+    ...ended.map((edge) => ({ edge, count: -1 })),
+  ]
+  for (const { edge, count } of changed) sumOf(edge.follower).following += count
+  for (const { edge, count } of changed) {
+    const sum = sumOf(edge.followee)
+    sum.followers = (sum.followers ?? 0) + count
+  }
+  return new Map(
+    [...sums].map(([user, { following, followers }]) => [
+      user,
+      following === 0 && followers === undefined
+        ? { guard: 1 }
+        : { ...(following !== 0 && { following }), ...(followers !== undefined && { followers }) },
+    ]),
+  )
 }

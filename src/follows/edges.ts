@@ -7,7 +7,7 @@ import type { Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 import { lastEvents } from './last-events.ts'
-import { inOrderOf, type Pair, pairKey } from './pair-lists.ts'
+import { clausesOf, inOrderOf, type Pair, pairKey } from './pair-lists.ts'
 
 /** A follow. The time in the id is when it began. */
 export interface FollowEdge {
@@ -86,20 +86,15 @@ export class Edges {
     return doc ? { id: fromObjectId(doc._id), follower, followee, source: doc.source } : undefined
   }
 
-  /** The edges from `followers` to `followee`, by follower. One command on one shard. */
-  async findAmong(
-    tx: Tx,
-    followers: readonly UserId[],
-    followee: UserId,
-  ): Promise<Map<UserId, FollowEdge>> {
+  /** The edges of pairs, by {@link pairKey}. One command. */
+  async findAmong(tx: Tx, pairs: readonly Pair[]): Promise<Map<string, FollowEdge>> {
     const { collection, membership } = this.followers
+    const clauses = clausesOf(pairs, { follower: 'follower', followee: 'user' })
     const docs = await collection
-      .find(
-        { user: followee, follower: { $in: [...followers] } },
-        { ...singleBatch, session: tx.session, hint: membership },
-      )
+      .find({ $or: clauses }, { ...singleBatch, session: tx.session, hint: membership })
       .toArray()
-    return new Map(docs.map((doc) => [doc.follower as UserId, toEdge(this.followers, doc)]))
+    const edges = docs.map((doc) => toEdge(this.followers, doc))
+    return new Map(edges.map((edge) => [pairKey(edge), edge]))
   }
 
   /** The followers of several users, by user and then by follower, up to `limit` of them. One covered command. */

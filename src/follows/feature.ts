@@ -1,11 +1,12 @@
-import type { Tx } from '../db/mongo.ts'
-import { type Core, defineFeature } from '../feature.ts'
+import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Admission, Visibility } from '../visibility/visibility.ts'
+import { Audiences } from './audiences.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
+import { KeptRelations } from './kept-relations.ts'
 import { Mutuals } from './mutuals.ts'
 import { GraphPurge } from './purge.ts'
 import { Restrictions } from './restrictions.ts'
@@ -19,25 +20,27 @@ export const follows = defineFeature({
     const { config, collections, stats, transactions } = core
     const edges = new Edges(collections, config.following, core.mint)
     const restrictions = new Restrictions({ ...core, edges })
-    /** What a viewer may see. Undefined: an anonymous viewer. @param tx reads the facts. Default: no transaction. */
-    const visibilityFor = (viewer: UserId | undefined, tx?: Tx) =>
+    /** What a viewer may see. Undefined: an anonymous viewer. */
+    const visibilityFor = (viewer: UserId | undefined) =>
       new Visibility(viewer, {
-        live: (users) => stats.liveAmong(users, tx),
-        followed: (users, of) => follows.followeesAmong(of, users, undefined, tx),
-        restrictions: (users, of) => restrictions.restrictionsFor(of, users, tx),
+        live: (users) => stats.liveAmong(users),
+        followed: (users, of) => follows.followeesAmong(of, users),
+        restrictions: (users, of) => restrictions.restrictionsFor(of, users),
       })
     const admission = new Admission({
       live: (users, tx) => stats.liveAmong(users, tx),
       restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
     })
     const { followeesMax } = config
-    const follows: Follows = new Follows({ ...core, edges, visibilityFor, followeesMax })
+    const follows: Follows = new Follows({ ...core, edges, admission, followeesMax })
     return {
       edges,
+      audiences: new Audiences(core.versions),
       restrictions,
       visibilityFor,
       admission,
       follows,
+      keptRelations: new KeptRelations({ follows, restrictions, ...shareOfMemory(config, 1 / 8) }),
       mutuals: new Mutuals(edges, follows),
       suggestions: new Suggestions({ edges, follows, visibilityFor }),
       graph: new GraphPurge(collections, edges, stats, transactions),

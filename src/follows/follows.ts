@@ -6,10 +6,12 @@ import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, isObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
 import { fieldsConform } from '../db/shapes.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
 import { SharedTransactions } from '../db/shared-transactions.ts'
 import type { Tx } from '../db/transaction.ts'
 import { badInput, DomainError } from '../errors.ts'
 import { inRange } from '../jobs/ranges.ts'
+import { groupBy } from '../lib/batch.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import { type List, shownWithUser } from '../list/pipeline.ts'
 import { commitFollows, type FollowParts, type FollowWrite } from './commit-follows.ts'
@@ -29,8 +31,10 @@ const bounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 4_000,
   lingerMs: 2,
-  begins: 'AT_ONCE',
 }
+
+/** Number of followees whose follows share a transaction. A post of one of them is enough to make it collide. */
+const followeesPerTransaction = 16
 
 /** Narrows the edges that {@link Follows.among} looks for. */
 interface AmongOptions {
@@ -42,13 +46,22 @@ interface AmongOptions {
 
 /** The follow graph: follows with their start, source and groups. */
 export class Follows {
-  /** Follows of one followee would collide on the followee's counter, so they share a transaction. */
+  /** Follows of one followee would collide on the followee's counter. Those of several followees share commands. */
   private readonly writes: SharedTransactions<FollowWrite, FollowChange>
+  private readonly loadFollowers = shareFewKeys('followers', (pairs: readonly Membership[]) =>
+    readAmong(this.parts.edges.followers, pairs),
+  )
+  private readonly loadFollowees = shareFewKeys('followees', (pairs: readonly Membership[]) =>
+    readAmong(this.parts.edges.following, pairs),
+  )
+  private readonly loadGroups = shareFewKeys('groups', (pairs: readonly Membership[]) =>
+    this.readGroups(pairs),
+  )
 
   constructor(private readonly parts: FollowsParts) {
     this.writes = new SharedTransactions(parts.transactions, {
       bounds,
-      keysMax: 1,
+      keysMax: followeesPerTransaction,
       now: parts.now,
       apply: (tx, writes, repairs) => commitFollows(tx, parts, writes, repairs),
       lock: (tx, followee) => parts.stats.lock(tx, [followee as UserId]),
@@ -59,7 +72,7 @@ export class Follows {
   /**
    * Makes `actor` follow `followee`. Edges, history and both counters change in one transaction (law L3). A repeat
    * changes nothing. A job adds the followee's posts to the follower's timelines.
-   * At most eleven commands, shared with concurrent follows of the same followee.
+   * Costs {@link commitFollows}, shared with concurrent follows, also of other followees.
    * @throws {DomainError} BAD_USER_INPUT if both are the same user; FORBIDDEN if either blocked the other; NOT_FOUND
    *   without an account; LIMIT_EXCEEDED if `actor` follows the most users already; UNAVAILABLE.
    */
@@ -74,7 +87,7 @@ export class Follows {
     return this.parts.outbox.runInline((jobs) => this.writes.submit(followee, { ...write, jobs }))
   }
 
-  /** Ends a follow. A repeat changes nothing. At most ten commands, shared with concurrent writes of the same followee. */
+  /** Ends a follow. A repeat changes nothing. Costs {@link commitFollows}, shared with concurrent writes. */
   async unfollow(
     actor: UserId,
     followee: UserId,
@@ -122,7 +135,10 @@ export class Follows {
     return listOf(this.parts.edges.following, ({ followee }) => followee, group)
   }
 
-  /** The users among `others` that the follower follows, in the group if given. One covered command on one shard. */
+  /**
+   * The users among `others` that the follower follows, in the group if given. One covered command on one shard, which
+   * concurrent reads of few users share.
+   */
   async followeesAmong(
     follower: UserId,
     others: readonly UserId[],
@@ -132,7 +148,7 @@ export class Follows {
     return this.among(this.parts.edges.following, follower, others, { group, tx })
   }
 
-  /** The users among `others` that follow the user. One covered command on one shard. */
+  /** The users among `others` that follow the user. One covered command, which concurrent reads of few users share. */
   async followersAmong(user: UserId, others: readonly UserId[]): Promise<Set<UserId>> {
     return this.among(this.parts.edges.followers, user, others)
   }
@@ -230,20 +246,29 @@ export class Follows {
       : undefined
   }
 
-  /** The follower's groups that contain each of `others`. One command. */
+  /** The follower's groups that contain each of `others`. One command, which concurrent reads of few users share. */
   async groupsAmong(
     follower: UserId,
     others: readonly UserId[],
   ): Promise<Map<UserId, readonly string[]>> {
+    const pairs = membershipsOf(follower, others)
+    if (pairs.length === 0) return new Map()
+    const { owner, other } = this.parts.edges.following
+    const wanted = new Set<string>(others)
+    const docs = await this.loadGroups(pairs)
+    const own = docs.filter((doc) => doc[owner] === follower && wanted.has(String(doc[other])))
+    return new Map(own.map((doc) => [doc[other] as UserId, groupsIn(doc)]))
+  }
+
+  private async readGroups(pairs: readonly Membership[]): Promise<StoredEdge[]> {
     const { collection, owner, other, membership } = this.parts.edges.following
-    const docs = await collection
-      .find({ [owner]: follower, [other]: { $in: [...others] } } as Filter<StoredEdge>, {
+    return collection
+      .find(filterOf(pairs, owner, other) as Filter<StoredEdge>, {
         ...singleBatch,
-        projection: { _id: 0, [other]: 1, groups: 1 },
+        projection: { _id: 0, [owner]: 1, [other]: 1, groups: 1 },
         hint: membership,
       })
       .toArray()
-    return new Map(docs.map((doc) => [doc[other] as UserId, groupsIn(doc)]))
   }
 
   /**
@@ -268,22 +293,62 @@ export class Follows {
       .sort()
   }
 
+  /** @param group only edges in this group. */
   private async among(
-    { collection, owner, other, ...index }: EdgeIndex,
+    index: EdgeIndex,
     user: UserId,
     others: readonly UserId[],
     { group, tx }: AmongOptions = {},
   ): Promise<Set<UserId>> {
-    const docs = await collection
-      .find(edgeFilter({ [owner]: user, [other]: { $in: [...others] } }, group), {
-        ...singleBatch,
-        ...tx,
-        projection: { _id: 0, [other]: 1 },
-        hint: (group !== undefined && index.groupMembership) || index.membership,
-      })
-      .toArray()
-    return new Set(docs.map((doc) => doc[other] as UserId))
+    const pairs = membershipsOf(user, others)
+    if (pairs.length === 0) return new Set()
+    const wanted = new Set<string>(others)
+    const isShared = !tx && group === undefined
+    const load = index === this.parts.edges.followers ? this.loadFollowers : this.loadFollowees
+    const docs = isShared ? await load(pairs) : await readAmong(index, pairs, { group, tx })
+    const { owner, other } = index
+    const own = docs.filter((doc) => doc[owner] === user && wanted.has(String(doc[other])))
+    return new Set(own.map((doc) => doc[other] as UserId))
   }
+}
+
+/** A user whose list it is, and another one. */
+interface Membership {
+  readonly user: UserId
+  readonly other: UserId
+}
+
+/** The user with each of `others`. No user follows their own account. */
+const membershipsOf = (user: UserId, others: readonly UserId[]): Membership[] =>
+  others.flatMap((other) => (other === user ? [] : [{ user, other }]))
+
+/** The edges of pairs, with both users. One covered command. */
+async function readAmong(
+  { collection, owner, other, ...index }: EdgeIndex,
+  pairs: readonly Membership[],
+  { group, tx }: AmongOptions = {},
+): Promise<StoredEdge[]> {
+  return collection
+    .find(edgeFilter(filterOf(pairs, owner, other), group), {
+      ...singleBatch,
+      ...tx,
+      projection: { _id: 0, [owner]: 1, [other]: 1 },
+      hint: (group !== undefined && index.groupMembership) || index.membership,
+    })
+    .toArray()
+}
+
+/** A filter that finds pairs: a clause for each owner of a list. */
+function filterOf(
+  pairs: readonly Membership[],
+  owner: EdgeIndex['owner'],
+  other: EdgeIndex['other'],
+): object {
+  const clauses = [...groupBy(pairs, ({ user }) => user)].map(([user, own]) => ({
+    [owner]: user,
+    [other]: { $in: own.map((pair) => pair.other) },
+  }))
+  return clauses.length === 1 && clauses[0] ? clauses[0] : { $or: clauses }
 }
 
 function listOf(

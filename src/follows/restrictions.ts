@@ -1,9 +1,10 @@
-import { singleBatch } from '../db/client.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { badInput } from '../errors.ts'
@@ -43,25 +44,48 @@ interface NewRestriction {
 
 /** Mutes and blocks. Private to their owner, and in force on the next read (law L1). */
 export class Restrictions {
+  private readonly loadDocs = shareFewKeys('restrictions', (pairs: readonly Pair[]) =>
+    this.readDocs(pairs),
+  )
+
   constructor(private readonly parts: RestrictionsParts) {}
 
-  /** The restrictions between `owner` and each of `others`, without users that have none. One covered command on one shard. */
+  /**
+   * The restrictions between `owner` and each of `others`, without users that have none. One covered command, which
+   * concurrent reads of few users share.
+   */
   async restrictionsFor(
     owner: UserId,
     others: readonly UserId[],
     tx?: Tx,
   ): Promise<Map<UserId, Set<RestrictionKind>>> {
-    const { restrictions } = this.parts.collections
-    const cursor = restrictions.find(
-      { owner, other: { $in: [...others] } },
-      {
-        ...singleBatch,
-        ...tx,
-        projection: { _id: 0, other: 1, kind: 1 },
-        hint: { owner: 1, other: 1, kind: 1 },
-      },
-    )
-    return restrictionsIn(await cursor.toArray())
+    const pairs = others.map((user) => ({ viewer: owner, user }))
+    const docs = tx ? await this.readDocs(pairs, tx) : await this.loadDocs(pairs)
+    const wanted = new Set<string>(others)
+    return restrictionsIn(docs.filter((doc) => doc.owner === owner && wanted.has(doc.other)))
+  }
+
+  /**
+   * All restrictions between `owner` and others. One covered command on one shard.
+   * @returns undefined for `limit` of them or more.
+   */
+  async restrictionsOf(
+    owner: UserId,
+    limit: number,
+  ): Promise<Map<UserId, Set<RestrictionKind>> | undefined> {
+    const docs = await this.parts.collections.restrictions
+      .find(
+        { owner },
+        {
+          ...requestTimeout,
+          batchSize: limit + 1,
+          projection: { _id: 0, other: 1, kind: 1 },
+          hint: { owner: 1, other: 1, kind: 1 },
+        },
+      )
+      .limit(limit)
+      .toArray()
+    return docs.length < limit ? restrictionsIn(docs) : undefined
   }
 
   /** The restrictions of pairs: by viewer, and then by user. One covered command, none without pairs. */
@@ -70,7 +94,16 @@ export class Restrictions {
     tx: Tx,
   ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>>> {
     if (pairs.length === 0) return new Map()
-    const docs = await this.parts.collections.restrictions
+    const byOwner = groupBy(await this.readDocs(pairs, tx), ({ owner }) => owner as UserId)
+    return new Map([...byOwner].map(([owner, own]) => [owner, restrictionsIn(own)]))
+  }
+
+  /** The restrictions between the viewers and the users of pairs, and perhaps more. */
+  private async readDocs(
+    pairs: readonly Pair[],
+    tx?: Tx,
+  ): Promise<Pick<RestrictionDoc, 'owner' | 'other' | 'kind'>[]> {
+    return this.parts.collections.restrictions
       .find(
         {
           owner: { $in: [...new Set(pairs.map(({ viewer }) => viewer))] },
@@ -84,8 +117,6 @@ export class Restrictions {
         },
       )
       .toArray()
-    const byOwner = groupBy(docs, ({ owner }) => owner as UserId)
-    return new Map([...byOwner].map(([owner, own]) => [owner, restrictionsIn(own)]))
   }
 
   /** The users that each owner muted or blocked, newest first. A read is one covered command. */

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ApolloServerPlugin } from '@apollo/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Stamping } from '../db/stamps.ts'
-import type { Versions } from '../db/versions.ts'
+import type { Stamping } from '../db/stamps.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
 import { etagOf, namesEtag } from '../http/entity-tags.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -27,7 +26,7 @@ declare module 'fastify' {
 /** What {@link answerAgain} works with. */
 export interface AnswerAgainParts {
   readonly answers: KeptAnswers
-  readonly versions: Versions
+  readonly stamping: () => Stamping
   readonly summaries: EngagementSummaries
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
@@ -40,7 +39,7 @@ export interface AnswerAgainParts {
  * memory, and those of {@link EngagementSummaries} if it has holes. Call it before the route is added.
  */
 export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): void {
-  const { answers, versions, summaries, limiter, persisted, viewerOf } = parts
+  const { answers, stamping, summaries, limiter, persisted, viewerOf } = parts
   http.decorateRequest('keeping', undefined)
   http.decorateRequest('kept', undefined)
   http.addHook('preHandler', async (request, reply) => {
@@ -49,7 +48,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     const viewer = await viewerOf(request).catch(() => undefined)
     const key = viewer === undefined ? undefined : keyOf(request, viewer)
     if (viewer === undefined || key === undefined) return
-    const keeping = new Keeping(key, answers.isRepeated(key) ? new Stamping(versions) : undefined)
+    const keeping = new Keeping(key, answers.isRepeated(key) ? stamping() : undefined)
     request.keeping = keeping
     const kept = registersDocument(request, persisted) ? undefined : answers.find(key)
     if (!kept) return answers.countServed(false)
@@ -96,7 +95,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
 }
 
 /** Whether a request brings a document that its execution stores. */
-function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
+export function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
   // Most requests by GET have no document, and need not be parsed.
   if (request.method === 'GET' && !/[?&]query=/.test(request.url)) return false
   const name = readDocumentName(readMembers(request))

@@ -72,14 +72,22 @@ export function templateOf(body: string, holes: readonly Hole[]): AnswerTemplate
     ) !== body
   )
     return undefined
-  const inOrder = order.flatMap((at) => holes[at] ?? [])
-  return {
+  return templateFrom(
     pieces,
-    holes: inOrder.map(({ post, field }) => ({ post, field })),
-    posts: [...new Map(holes.map(({ post }) => [post.id, post])).values()],
-    needsViewer: holes.some(({ field }) => viewerFields.has(field)),
-  }
+    order.flatMap((at) => holes[at] ?? []),
+  )
 }
+
+/** A template of pieces with a hole between each two. */
+export const templateFrom = (
+  pieces: readonly string[],
+  holes: AnswerTemplate['holes'],
+): AnswerTemplate => ({
+  pieces,
+  holes: holes.map(({ post, field }) => ({ post, field })),
+  posts: [...new Map(holes.map(({ post }) => [post.id, post])).values()],
+  needsViewer: holes.some(({ field }) => viewerFields.has(field)),
+})
 
 /** The answer with current values. @returns undefined if a post has no summary, because it was deleted. */
 export function fillTemplate(

@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache'
+import { Memory } from '../db/memory.ts'
 import { bytesOfStamp, type Stamp, type Stamping } from '../db/stamps.ts'
 import { etagOf } from '../http/entity-tags.ts'
-import { measureCache } from '../metrics/caches.ts'
 import { type AnswerTemplate, bytesOfTemplate, type Hole, templateOf } from './answer-template.ts'
 import type { Charge } from './rate-limit.ts'
 
@@ -30,62 +29,49 @@ interface Visit {
   readonly failures: number
 }
 
-/** The bounds of {@link KeptAnswers}. */
-interface KeptBounds {
-  /** Estimated bytes in memory. 0: nothing is kept. */
-  readonly bytesMax: number
-  /** How long an answer is kept, in milliseconds. */
-  readonly keptMsMax: number
-}
-
-/** The share of the memory that one answer may take. */
-const largestShare = 1 / 64
-
 /**
  * The answers of operations whose result has versions, in memory: from the second answer on. The answer used longest ago
  * is dropped first.
  */
 export class KeptAnswers {
-  private readonly visits: LRUCache<string, Visit> | undefined
-  /** Counts whether a request was answered from memory. */
-  readonly countServed: (isKept: boolean) => void
+  private readonly visits: Memory<Visit>
 
-  constructor({ bytesMax, keptMsMax }: KeptBounds) {
-    const maxSize = Math.floor(bytesMax)
-    if (maxSize > 0) {
-      this.visits = new LRUCache<string, Visit>({
-        maxSize,
-        maxEntrySize: Math.ceil(maxSize * largestShare),
-        ttl: Math.max(1, Math.ceil(keptMsMax)),
-        sizeCalculation: bytesOf,
-      })
-    }
-    this.countServed = measureCache('answers', () => this.visits?.calculatedSize ?? 0).countRead
+  /**
+   * @param bytesMax estimated bytes in memory. 0: nothing is kept.
+   * @param keptMsMax how long an answer is kept, in milliseconds.
+   */
+  constructor(bounds: { readonly bytesMax: number; readonly keptMsMax: number }) {
+    this.visits = new Memory({ ...bounds, name: 'answers', bytesOf })
+  }
+
+  /** Counts whether a request was answered from memory. */
+  countServed(isKept: boolean): void {
+    this.visits.countRead(isKept)
   }
 
   /** The kept answer of a request. It may be out of date. */
   find(key: string): KeptAnswer | undefined {
-    return this.visits?.get(key)?.answer
+    return this.visits.get(key)?.answer
   }
 
   /** Whether a request was sent before, so that its answer is worth a stamp. */
   isRepeated(key: string): boolean {
-    const visit = this.visits?.get(key)
+    const visit = this.visits.get(key)
     return visit !== undefined && visit.failures < failuresMax
   }
 
   /** Notes a request whose next answer may be kept. */
   note(key: string): void {
-    if (!this.visits?.has(key)) this.visits?.set(key, { answer: undefined, failures: 0 })
+    if (!this.visits.get(key)) this.visits.set(key, { answer: undefined, failures: 0 })
   }
 
   /** Keeps the answer of a request. @param answer undefined if it has no template. */
   keep(key: string, answer: KeptAnswer | undefined): void {
-    const failures = this.visits?.get(key)?.failures ?? 0
-    this.visits?.set(key, { answer, failures: 0 })
+    const failures = this.visits.get(key)?.failures ?? 0
+    this.visits.set(key, { answer, failures: 0 })
     // It has no template, or is too large.
     if (this.find(key) === undefined)
-      this.visits?.set(key, { answer: undefined, failures: failures + 1 })
+      this.visits.set(key, { answer: undefined, failures: failures + 1 })
   }
 }
 
@@ -95,7 +81,8 @@ const bytesOf = ({ answer }: Visit): number =>
 /** What decides the whole answer but its holes. */
 interface Offer {
   readonly stamp: Stamp | undefined
-  readonly holesOf: () => readonly Hole[]
+  /** The template of the rendered answer. */
+  readonly templateOf: (body: string) => AnswerTemplate | undefined
 }
 
 /** What a request of a viewer does with kept answers. */
@@ -105,6 +92,8 @@ export class Keeping {
   private cost: number | undefined
   /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
   isNews = false
+  /** Why the answer failed before graphql-js began. Its resolver throws it, so that nothing is read again. */
+  failure: Error | undefined
   /** What the request was charged already, for this cost. */
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
 
@@ -122,7 +111,12 @@ export class Keeping {
    * @param stamp undefined if no versions were read, or something without a version decides the field.
    */
   offerStamp(stamp: Stamp | undefined, holesOf: () => readonly Hole[] = () => []): void {
-    this.offer = { stamp, holesOf }
+    this.offer = { stamp, templateOf: (body) => templateOf(body, holesOf()) }
+  }
+
+  /** As {@link offerStamp}, of an answer that was rendered from a template. */
+  offerTemplate(stamp: Stamp | undefined, template: AnswerTemplate): void {
+    this.offer = { stamp, templateOf: () => template }
   }
 
   noteCost(cost: number): void {
@@ -152,7 +146,7 @@ export class Keeping {
       answers.note(key)
       return
     }
-    const template = templateOf(body, offer.holesOf())
+    const template = offer.templateOf(body)
     const etag = template?.holes.length === 0 ? etagOf(body) : undefined
     answers.keep(key, template && { template, stamp: offer.stamp, cost, etag, isNews, ...about })
   }

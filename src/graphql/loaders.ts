@@ -183,22 +183,30 @@ export type Loaders = ReturnType<typeof createLoaders>
 /**
  * Fills the loaders with the facts of timeline pages, so that they are not read again.
  * @param group the group of the pages. The viewer may also follow authors outside the group.
+ * @param viewerHasKnown whether the viewer's own entries were read with the facts.
  */
 export function primeLoaders(
-  { user, live, viewerFollows, restrictions, stats }: Loaders,
+  { user, live, viewerFollows, restrictions, stats, viewerHas }: Loaders,
   pages: readonly PageFacts[],
   group: string | undefined,
+  viewerHasKnown = false,
 ): void {
   for (const page of pages) {
-    const { followed, restrictions: byAuthor, stats: counted, profiles } = page
+    const { accounts, followed, restrictions: byAuthor, stats: counted, profiles } = page
     for (const author of page.authors) {
+      // Of authors that the viewer does not follow, no account is loaded.
+      if (accounts && !accounts.has(author)) continue
       live.prime(author, page.live.get(author) ?? null)
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))
       }
       restrictions.prime(author, byAuthor.get(author) ?? null)
-      stats.prime(author, counted.get(author) ?? null)
+      if (counted) stats.prime(author, counted.get(author) ?? null)
       if (profiles) user.prime(author, profiles.get(author) ?? null)
+    }
+    if (!viewerHasKnown) continue
+    for (const { id, author } of page.posts.values()) {
+      viewerHas.prime({ id, author }, page.summaries?.get(id)?.viewerHas ?? null)
     }
   }
 }

@@ -11,7 +11,7 @@ import type { User } from './types/user.ts'
 export const needsProfile = (user: Selection): boolean => user.has(...profileFields)
 
 /** The fields of a user that its counters answer. */
-const countFields = ['followerCount', 'followingCount', 'postCount'] as const
+export const countFields = ['followerCount', 'followingCount', 'postCount'] as const
 
 /** The fields of a user that a block hides. */
 const hiddenFields = ['name', ...optionalFields, ...countFields] as const

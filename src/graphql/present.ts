@@ -34,6 +34,10 @@ const entryFields = [
 const needsTotal = (post: Selection): boolean =>
   publicKinds.some((kind) => post.of(kind).has('totalCount'))
 
+/** Whether a selection on Post needs the counts of the post. */
+export const needsCounts = (post: Selection): boolean =>
+  post.has(...countFields.keys()) || needsTotal(post)
+
 /** Whether a selection on Post needs the stored post. */
 export const needsContent = (post: Selection): boolean =>
   post.beyond(...entryFields) || needsTotal(post)

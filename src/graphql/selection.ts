@@ -79,8 +79,14 @@ const objectTypesOf = ({ schema }: Scope, type: GraphQLNamedType): readonly Grap
 
 /** The selection below the field that is being resolved. */
 export function selectionOf(info: GraphQLResolveInfo): Selection {
-  const { schema, fragments, variableValues, fieldNodes } = info
+  const { schema, fieldNodes } = info
   const type = schema.getType(getNamedType(info.returnType).name)
-  const scope = { schema, fragments, variableValues }
-  return selectionFrom(scope, type ? [{ type, nodes: fieldNodes }] : [])
+  return type ? selectionBelow(info, type, fieldNodes) : selectionFrom(info, [])
 }
+
+/** The selection below a field of a type. */
+export const selectionBelow = (
+  { schema, fragments, variableValues }: Scope,
+  type: GraphQLNamedType,
+  nodes: readonly FieldNode[],
+): Selection => selectionFrom({ schema, fragments, variableValues }, [{ type, nodes }])

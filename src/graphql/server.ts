@@ -43,6 +43,7 @@ import { errorPlugin, formatError, requestError } from './errors.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { limits } from './limits.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
+import { answerPlanned } from './planned/answer-planned.ts'
 import { playgroundPage } from './playground.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { documentPlugin, readDocuments } from './read-documents.ts'
@@ -169,15 +170,17 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   }
   http.decorateRequest('viewer', undefined)
   const answers = new KeptAnswers({
-    bytesMax: config.feed.pageCacheMb * 1024 * 1024,
+    bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),
   })
-  const { versions, summaries } = services
-  answerAgain(http, { answers, versions, summaries, limiter, persisted, viewerOf })
+  const { stamping, summaries } = services
+  answerAgain(http, { answers, stamping, summaries, limiter, persisted, viewerOf })
   const { trusted } = parts
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, viewerOf })
+  const { feed, keptPosts, pageFacts } = services
+  answerPlanned(http, { schema, feed, keptPosts, pageFacts, limiter, persisted, viewerOf })
   await http.register(fastifyApollo(apollo), {
     path: graphqlPath,
     method: ['GET', 'POST'],

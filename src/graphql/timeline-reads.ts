@@ -53,6 +53,8 @@ function largestOf(alike: readonly TimelineRequest[]): TimelineRequest {
     window: { ...first.window, limit: Math.max(...alike.map(({ window }) => window.limit)) },
     projection: projections[Math.max(...ranks)] as Projection,
     profiles: alike.some(({ profiles }) => profiles),
+    counts: alike.some(({ counts }) => counts),
+    viewerHas: alike.some(({ viewerHas }) => viewerHas),
     pending: alike.some(({ pending }) => pending),
     watermark: alike.some(({ watermark }) => watermark),
   }

@@ -14,8 +14,8 @@ const settleAfterMs = 50
 
 /**
  * Runs jobs in the process that enqueued them, right after their commit. Jobs beyond its slots are left to workers, so
- * a burst of writes neither waits nor fails. A task may do its work in the transaction that inserts its job. Then the
- * writer does not wait until the job is completed, and jobs are completed together.
+ * a burst of writes neither waits nor fails. A task may do its work in the transaction that would insert its job. If
+ * something is left to check afterwards, the job is stored, and jobs are completed together. Otherwise it is not stored.
  * @see law L4
  */
 export class InlineRunner {
@@ -23,6 +23,7 @@ export class InlineRunner {
   private tasks: Tasks = {}
   private log: Log | undefined
   private taken = 0
+  private writing = 0
   /** What is left to do of begun jobs. A job whose transaction does not commit is never looked up. */
   private readonly begun = new WeakMap<Job, BegunJob>()
   private unsettled: (readonly [Job, BegunJob])[] = []
@@ -48,6 +49,16 @@ export class InlineRunner {
     this.runner = new JobRunner(this.queue, tasks, log)
   }
 
+  /** Whether a write of {@link writes} has not ended. */
+  get isWriting(): boolean {
+    return this.writing > 0
+  }
+
+  /** Notes the begin or the end of a write that prepares jobs. */
+  writes(change: 1 | -1): void {
+    this.writing += change
+  }
+
   /** Takes a slot, until {@link release}. @returns false if no slot is free. */
   reserve(): boolean {
     if (!this.runner || this.taken >= this.slots) return false
@@ -60,15 +71,20 @@ export class InlineRunner {
   }
 
   /**
-   * Begins jobs in the transaction that inserts them, if their tasks can. After an error that a further try would not
-   * cure, no job is begun for 10 s, so that a task which fails stops no write.
+   * Begins jobs in the transaction that would insert them, if their tasks can. After an error that a further try would
+   * not cure, no job is begun for 10 s, so that a task which fails stops no write.
+   * @returns the jobs that must be inserted.
    * @throws {TryAgain} then: the next try of the transaction begins nothing.
    * @throws what a task throws for other reasons.
    */
-  async begin(tx: Tx, jobs: readonly Job[]): Promise<void> {
-    if (performance.now() < this.pausedUntilMs) return
+  async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly Job[]> {
+    if (performance.now() < this.pausedUntilMs) return jobs
     try {
       await this.beginByKind(tx, jobs)
+      return jobs.filter((job) => {
+        const begun = this.begun.get(job)
+        return !begun || begun.isDone !== undefined
+      })
     } catch (error) {
       if (isWriteConflict(error) || isUnreachable(error)) throw error
       this.pausedUntilMs = performance.now() + pauseMs
@@ -90,22 +106,27 @@ export class InlineRunner {
 
   /**
    * Runs a job that was committed with a lease, or finishes it if it was begun. Never throws: a worker goes on with a job
-   * that fails or is unfinished.
+   * that fails or is unfinished. Leaves a job without a lease to workers.
    */
   async run(job: Job): Promise<void> {
     const begun = this.begun.get(job)
+    if (!begun && job.leaseMs === 0) return
     try {
       await begun?.finish()
     } catch (error) {
-      this.log?.warn(
-        { err: error, job: job.id },
-        'a begun job could not be finished, and runs again',
-      )
-      await this.runner?.run(job, true)
+      this.log?.warn({ err: error, job: job.id }, 'a begun job could not be finished')
+      if (begun?.isDone) await this.runner?.run(job, true)
+      else begun?.abandon?.()
       return
     }
-    if (begun) this.settleSoon(job, begun)
-    else await this.runner?.run(job, true)
+    if (!begun) await this.runner?.run(job, true)
+    else if (begun.isDone) this.settleSoon(job, begun)
+    else this.runner?.countDone(job)
+  }
+
+  /** Gives up a job that was begun, because it is not known whether its transaction was committed. */
+  abandon(job: Job): void {
+    this.begun.get(job)?.abandon?.()
   }
 
   /** Completes the begun jobs now. Until then their leases hold, and workers complete them after a crash. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { requestTimeout } from '../db/client.ts'
 import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
-import type { Filter } from '../db/mongo.ts'
+import type { BulkWriteOptions, Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { EventName, Events, Reactions } from '../events.ts'
@@ -72,11 +72,27 @@ export class Outbox {
   }
 
   /**
-   * Inserts prepared jobs, and begins those that this process runs if their task can begin in a transaction. One
-   * command and those of the tasks, none without jobs.
+   * Begins prepared jobs whose task can begin in a transaction, and inserts those that are not done by that. One command
+   * if any is left, and those of the tasks.
    */
   async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     if (jobs.length === 0) return
+    const left = (await this.inline?.begin(tx, jobs)) ?? jobs
+    if (left.length > 0) await this.store(left, delayMs, { session: tx.session })
+  }
+
+  /** Inserts a job that this process holds for `leaseMs` milliseconds. One command. */
+  async hold(newJob: NewJob, leaseMs: number): Promise<Job> {
+    const job = this.newJob(newJob, { leaseMs })
+    await this.store([job], 0, requestTimeout)
+    return job
+  }
+
+  private async store(
+    jobs: readonly Job[],
+    delayMs: number,
+    options: BulkWriteOptions,
+  ): Promise<void> {
     // Upserts, because only an update can take `runAt` from the server's clock.
     const upserts = jobs.map(({ id, about, leaseMs, traceparent, ...job }) => {
       const { kind, payload, queue, attempts, fence } = job
@@ -90,9 +106,7 @@ export class Outbox {
       ]
       return { updateOne: { filter: { about, _id: toObjectId(id) }, update, upsert: true } }
     })
-    await this.outbox.bulkWrite(upserts, { session: tx.session })
-    const own = jobs.filter(({ leaseMs }) => leaseMs > 0)
-    if (own.length > 0) await this.inline?.begin(tx, own)
+    await this.outbox.bulkWrite(upserts, options)
   }
 
   /** Removes the matching jobs in the caller's transaction. A worker that runs one of them loses its lease. One command. */
@@ -115,23 +129,29 @@ export class Outbox {
   async runInline<T>(write: (jobs: JobWriter) => Promise<T>): Promise<T> {
     const own: Job[] = []
     const traceparent = currentTraceparent()
-    let slots = 0
+    let [slots, leased] = [0, 0]
     let lastTry: Tx | undefined
     const prepare: JobWriter['prepare'] = (tx, newJob) => {
       // Each try of a transaction has a Tx of its own. The jobs of an earlier try do not exist.
-      if (tx !== lastTry) own.length = 0
+      if (tx !== lastTry) [own.length, leased] = [0, 0]
       lastTry = tx
-      if (own.length === slots && this.inline?.reserve()) slots++
-      const leaseMs = own.length < slots ? this.inline?.leaseMs : undefined
+      if (leased === slots && this.inline?.reserve()) slots++
+      const leaseMs = leased < slots ? this.inline?.leaseMs : undefined
+      if (leaseMs !== undefined) leased++
       const job = this.newJob(newJob, { leaseMs, traceparent })
-      if (leaseMs !== undefined) own.push(job)
+      own.push(job)
       return job
     }
+    this.inline?.writes(1)
     try {
       const result = await write({ prepare })
       await Promise.all(own.map((job) => this.inline?.run(job)))
       return result
+    } catch (error) {
+      for (const job of own) this.inline?.abandon(job)
+      throw error
     } finally {
+      this.inline?.writes(-1)
       this.inline?.release(slots)
     }
   }

@@ -37,7 +37,6 @@ const completionBounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 30_000,
   lingerMs: 0,
-  begins: 'IN_TURNS',
 }
 
 /**

@@ -26,8 +26,8 @@ export interface Task {
   /** Number of jobs of this kind that share one slot of a worker. Default: 1. */
   readonly batchSize?: number
   /**
-   * Does the work of some jobs in the transaction that inserts them, if it can. A job that it leaves out, or that is not
-   * done afterwards, runs as always. Only for jobs that this process runs inline.
+   * Does the work of some jobs in the transaction that would insert them, if it can. A job that it leaves out, or that is
+   * not done afterwards, runs as always. Jobs without a lease are for workers: it leaves them out, or does all of them.
    * @returns for each job, in order: what is left to do after the commit. Undefined for a job that it leaves out.
    */
   readonly begin?: (tx: Tx, jobs: readonly Job[]) => Promise<readonly (BegunJob | undefined)[]>
@@ -37,8 +37,16 @@ export interface Task {
 export interface BegunJob {
   /** Does what has to follow the commit and precede the answer of the mutation. */
   finish(): Promise<void>
-  /** Whether the job has nothing left to do. Called after {@link finish}, together with other jobs. */
-  isDone(): Promise<boolean>
+  /**
+   * Whether the job has nothing left to do. Called after {@link finish}, together with other jobs. Undefined: the
+   * transaction did all of it, so the job is not stored.
+   */
+  readonly isDone?: () => Promise<boolean>
+  /**
+   * Called for a job that is not stored if {@link finish} fails, or if it is not known whether the transaction was
+   * committed.
+   */
+  readonly abandon?: () => void
 }
 
 /** A task for each kind of job. */
@@ -80,14 +88,13 @@ export class JobRunner {
     const span = this.startSpan(job, true)
     let outcome = 'left'
     try {
-      if (!(await runInSpan(span && { span }, () => begun.isDone()))) {
+      if (!(await runInSpan(span && { span }, async () => begun.isDone?.() ?? true))) {
         outcome = (await this.runAs(kind, job, true, undefined)) ? 'unfinished' : 'run'
         return
       }
       await this.queue.complete(job)
       outcome = 'done'
-      jobRuns.inc({ kind, outcome })
-      jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
+      this.countDone(job)
     } catch (error) {
       this.logLeft(job, true, error)
       jobRuns.inc({ kind, outcome })
@@ -95,6 +102,13 @@ export class JobRunner {
       span?.setAttribute('feedline.job.outcome', outcome)
       endSpan(span)
     }
+  }
+
+  /** Counts a job that was begun in its transaction, and is done. No command. */
+  countDone(job: Job): void {
+    const kind = this.kindOf(job)
+    jobRuns.inc({ kind, outcome: 'done' })
+    jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
   }
 
   private kindOf({ kind }: Job): string {

@@ -50,3 +50,24 @@ export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
   }
   return groups
 }
+
+/**
+ * Splits items, in their order, into few batches in which no two items share a name: each is in the batch after the last
+ * one that has any of its names.
+ */
+export function splitApart<T>(
+  items: readonly T[],
+  namesOf: (item: T) => readonly string[],
+): readonly (readonly T[])[] {
+  const batches: T[][] = []
+  const next = new Map<string, number>()
+  for (const item of items) {
+    const names = namesOf(item)
+    const at = Math.max(0, ...names.map((name) => next.get(name) ?? 0))
+    for (const name of names) next.set(name, at + 1)
+    const batch = batches[at]
+    if (batch) batch.push(item)
+    else batches[at] = [item]
+  }
+  return batches
+}

@@ -1,5 +1,7 @@
-import { type Core, defineFeature } from '../feature.ts'
+import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
+import type { Audiences } from '../follows/audiences.ts'
 import type { UserStats } from '../users/stats.ts'
+import { KeptPosts } from './kept-posts.ts'
 import { Posts } from './posts.ts'
 import { Tombstones } from './tombstones.ts'
 
@@ -7,9 +9,12 @@ import { Tombstones } from './tombstones.ts'
 export const posts = defineFeature({
   name: 'posts',
   reactions: {},
-  create: (core: Core & { readonly stats: UserStats }) => {
+  create: (core: Core & { readonly stats: UserStats; readonly audiences: Audiences }) => {
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)
-    return { posts: new Posts({ ...core, tombstones }) }
+    return {
+      posts: new Posts({ ...core, tombstones }),
+      keptPosts: new KeptPosts(shareOfMemory(core.config, 1 / 4)),
+    }
   },
   tasks: () => ({}),
   removal: ({ posts }) => ({ delivered: (user, removal) => posts.purge(user, removal) }),

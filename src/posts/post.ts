@@ -55,7 +55,7 @@ export const toPostDoc = ({ id, author }: PostRef, content: Content): PostDoc =>
 })
 
 /** The fields of a post with stored counts. A count that is no number counts nothing. */
-const countsOf = (counts: PerKind | null = {}) =>
+export const countsOf = (counts: PerKind | null = {}) =>
   Object.fromEntries(
     [...countFields].map(([field, kind]) => {
       const count = counts?.[kind]

@@ -5,6 +5,7 @@ import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
 import { idIn, idRange, rangesByOwner } from '../db/pages.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
 import { SharedTransactions } from '../db/shared-transactions.ts'
 import type { Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
@@ -50,7 +51,6 @@ const bounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 4_000,
   lingerMs: 1,
-  begins: 'IN_TURNS',
 }
 
 /** Number of authors whose posts share a transaction. A follow of one of them is enough to make it collide. */
@@ -60,6 +60,9 @@ const authorsMax = 16
 export class Posts {
   /** Posts of one author would collide on the author's counter. Those of several authors share commands. */
   private readonly newPosts: SharedTransactions<NewPost, Published>
+  private readonly loadDocs = shareFewKeys('posts', (refs: readonly PostRef[]) =>
+    this.readDocs(refs),
+  )
 
   constructor(private readonly parts: PostsParts) {
     this.newPosts = new SharedTransactions(parts.transactions, {
@@ -72,9 +75,10 @@ export class Posts {
   }
 
   /**
-   * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter
-   * and the job that delivers the post. This process delivers to a small audience before it answers; workers deliver to
-   * larger ones.
+   * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter and the job that
+   * delivers the post. This process delivers to a small audience before it answers; workers deliver to larger ones. A
+   * post that its transaction delivers has no job: five commands with an idempotency key, also for up to 16 authors, and
+   * one for new versions, which posts share. Others: see {@link publishPosts}.
    * @returns the post. A repeat reads it again, with one command more, and returns undefined for a deleted post.
    * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
    */
@@ -135,22 +139,28 @@ export class Posts {
     return transactions.run(lockedAgain(lock, work), idempotencyKey)
   }
 
-  /** The existing posts among `refs`. One command with the shard key. */
+  /** The existing posts among `refs`. One command with the shard key, which concurrent reads of few posts share. */
   async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
+    const docs = new Map(
+      (await this.loadDocs(refs)).map((doc) => [fromObjectId<PostId>(doc._id), doc]),
+    )
+    return new Map(
+      refs.flatMap(({ id, author }) => {
+        const doc = docs.get(id)
+        const post = doc?.author === author ? toPost(doc) : undefined
+        return post ? [[id, post] as const] : []
+      }),
+    )
+  }
+
+  private async readDocs(refs: readonly PostRef[]): Promise<PostDoc[]> {
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const docs = await this.parts.collections.posts
+    return this.parts.collections.posts
       .find(
         { author: { $in: authors }, _id: idIn(refs.map(({ id }) => id)) },
         { ...singleBatch, hint: { _id: 1 }, projection: contentProjection },
       )
       .toArray()
-    const posts = new Map(docs.map((doc) => [fromObjectId<PostId>(doc._id), toPost(doc)]))
-    return new Map(
-      refs.flatMap(({ id, author }) => {
-        const post = posts.get(id)
-        return post?.author === author ? [[id, post] as const] : []
-      }),
-    )
   }
 
   /**

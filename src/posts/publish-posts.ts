@@ -1,10 +1,12 @@
 import type { Collections, PostDoc, QueueName } from '../db/collections.ts'
+import { isDuplicateKey } from '../db/errors.ts'
 import { type FirstResult, findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId } from '../db/object-id.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
+import type { Audience, Audiences } from '../follows/audiences.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
-import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
+import { type CountedAuthor, noAccount, type Stats, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
 import { type Post, toPost, toPostDoc } from './post.ts'
 
@@ -26,8 +28,9 @@ export interface NewPost {
 /** What the job of a new post knows beyond its payload, while its transaction is open. */
 export interface KnownPost {
   readonly text: string
-  /** The number of the author's followers. */
-  readonly followers: number
+  readonly stats: CountedAuthor
+  /** The author's followers, as the transaction sees them. Undefined: not read. */
+  readonly audience: Audience | undefined
 }
 
 /** A repeat of an earlier mutation has only the reference of the post, which may be deleted. */
@@ -37,17 +40,23 @@ export type Published = Post | FirstResult<Post>
 export interface PublishingParts {
   readonly collections: Pick<Collections, 'posts'>
   readonly stats: UserStats
+  readonly audiences: Audiences
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly mint: IdMint
 }
 
+/** Posts in whose transaction a result was saved already. Their next try reads the saved results first. */
+const inDoubt = new WeakSet<NewPost>()
+
 /**
  * Publishes posts in the caller's transaction, in order. Post, counter of the author, jobs and the result under the
  * idempotency key change together. @returns the answer of each: NOT_FOUND without an account; a repeat has the result
  * of the first.
- * Cost, whatever the number of posts: three commands, one more for several authors, two more if the transaction also
- * delivers the posts, and three more with idempotency keys.
+ * Cost, whatever the number of posts: the authors' counters, the posts, and the results under idempotency keys, each one
+ * command. One more inserts jobs, or the entries of timelines for posts that have no job.
+ * Three more at most if the followers of an author are not known: the counters again, the accounts, the followers.
+ * @throws {TryAgain} if an idempotency key is a repeat. The next try has two reads more.
  */
 export async function publishPosts(
   tx: Tx,
@@ -56,10 +65,17 @@ export async function publishPosts(
 ): Promise<readonly (Published | Error)[]> {
   const { idempotency } = parts.transactions
   const keys = posts.map(({ idempotencyKey }) => idempotencyKey)
-  const firsts = await idempotency.savedResults<Post>(keys, tx)
+  const areRead = posts.some((post) => inDoubt.has(post))
+  let firsts = areRead ? await idempotency.savedResults<Post>(keys, tx) : []
   const repeats = findRepeats(keys)
   const fresh = posts.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
   const published = await insertPosts(tx, parts, fresh)
+  const refused = new Set(fresh.filter((_, at) => !published[at]))
+  // A deleted account still gets the results of its mutations.
+  if (!areRead && refused.size > 0) {
+    const ofRefused = posts.map((post) => (refused.has(post) ? post.idempotencyKey : undefined))
+    firsts = await idempotency.savedResults<Post>(ofRefused, tx)
+  }
   const made = new Map(fresh.map((post, at) => [post, published[at] ?? noAccount()]))
   const results: (Published | Error)[] = []
   for (const [at, post] of posts.entries()) {
@@ -68,38 +84,84 @@ export async function publishPosts(
     const before = typeof repeated === 'number' ? results[repeated] : repeated
     results.push(saved ?? before ?? (made.get(post) as Post | Error))
   }
-  const saved = [...made].flatMap(([{ idempotencyKey: key }, result]) =>
-    key && !(result instanceof Error) ? [{ key, result }] : [],
-  )
-  await idempotency.saveResults(saved, tx)
   return results
 }
 
 /** @returns the stored posts, in order. Undefined for each without an account. */
 async function insertPosts(
   tx: Tx,
-  { collections, stats, outbox, mint }: PublishingParts,
+  parts: PublishingParts,
   posts: readonly NewPost[],
 ): Promise<readonly (Post | undefined)[]> {
-  const counted = await stats.countPosts(tx, countByAuthor(posts))
+  const { collections, stats, audiences, outbox, mint } = parts
+  const counts = countByAuthor(posts)
+  const kept = await audiences.find(counts.keys())
+  const counted = await stats.countPosts(tx, counts, kept)
   // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
   const docs = posts.map(({ author, content }): PostDoc | undefined =>
     counted.has(author) ? toPostDoc({ id: mint.next<PostId>(), author }, content) : undefined,
   )
   const stored = docs.filter((doc) => doc !== undefined)
   if (stored.length === 0) return []
+  const current = new Map(
+    [...kept].filter(([author, { version }]) => counted.get(author)?.audience === version),
+  )
+  const made = docs.map((doc) => doc && toPost(doc))
+  await saveResults(tx, parts, { posts, made, current })
   await collections.posts.insertMany(stored, { session: tx.session })
   const prepared = posts.flatMap(({ author, jobs }, at) => {
     const [doc, stats] = [docs[at], counted.get(author)]
     if (!doc || !stats) return []
     const post = fromObjectId<PostId>(doc._id)
-    const facts: KnownPost = { text: doc.text, followers: stats.followers }
+    const facts: KnownPost = { text: doc.text, stats, audience: current.get(author) }
     return outbox
       .reactionsTo('post.created', { author, post }, queueFor(stats))
       .map((job) => jobs.prepare(tx, { ...job, known: facts }))
   })
   await outbox.insert(tx, prepared)
-  return docs.map((doc) => doc && toPost(doc))
+  noteAccounts(tx, parts, counted)
+  return made
+}
+
+/** Saves the results of posts with idempotency keys. Most keys are new, so nothing looks for saved results before. */
+async function saveResults(
+  tx: Tx,
+  { transactions: { idempotency } }: PublishingParts,
+  {
+    posts,
+    made,
+    current,
+  }: {
+    readonly posts: readonly NewPost[]
+    readonly made: readonly (Post | undefined)[]
+    /** Followers that have not changed since they were read, and so neither have the accounts. */
+    readonly current: ReadonlyMap<UserId, Audience>
+  },
+): Promise<void> {
+  for (const [author, { since }] of current) if (since) idempotency.noteAccount(tx, author, since)
+  const entries = posts.flatMap(({ idempotencyKey: key }, at) => {
+    const result = made[at]
+    return key && result ? [{ key, result }] : []
+  })
+  try {
+    await idempotency.saveResults(entries, tx)
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error
+    for (const post of posts) inDoubt.add(post)
+    throw new TryAgain('a mutation is repeated', { cause: error })
+  }
+}
+
+/** Keeps when the accounts of authors were opened, if this transaction has read it. */
+function noteAccounts(
+  tx: Tx,
+  { audiences, transactions: { idempotency } }: PublishingParts,
+  counted: ReadonlyMap<UserId, CountedAuthor>,
+): void {
+  for (const [author, { audience }] of counted) {
+    const since = idempotency.accountOf(tx, author)
+    if (audience !== undefined && since) audiences.noteSince(author, audience, since)
+  }
 }
 
 function countByAuthor(posts: readonly NewPost[]): ReadonlyMap<UserId, number> {

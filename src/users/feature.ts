@@ -1,5 +1,7 @@
-import { type Core, defineFeature } from '../feature.ts'
+import { Stamping } from '../db/stamps.ts'
+import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkAccounts } from '../integrity/invariants/accounts.ts'
+import { KeptAccounts } from './kept-accounts.ts'
 import { ReservedNames } from './names.ts'
 import { UserStats } from './stats.ts'
 import { Users } from './users.ts'
@@ -8,10 +10,14 @@ import { Users } from './users.ts'
 export const accounts = defineFeature({
   name: 'accounts',
   reactions: {},
-  create: ({ config, collections, outbox, transactions, now }: Core) => {
+  create: ({ config, collections, outbox, transactions, versions, now }: Core) => {
     const stats = new UserStats(collections)
     const reserved = new ReservedNames(config.users.reservedHandles)
-    return { stats, users: new Users({ collections, stats, outbox, transactions, reserved, now }) }
+    const users = new Users({ collections, stats, outbox, transactions, reserved, now })
+    const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(config, 1 / 8) })
+    /** Sees the versions of a request. */
+    const stamping = () => new Stamping(versions, keptAccounts)
+    return { stats, users, keptAccounts, stamping }
   },
   tasks: () => ({}),
   removal: () => ({}),

@@ -6,8 +6,9 @@ import {
   type UserStatsDoc,
 } from '../db/collections.ts'
 import { fieldsConform } from '../db/shapes.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
-import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
+import { changesOfAccounts, newValue, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -19,7 +20,24 @@ export interface Stats {
   readonly posts: number
 }
 
-/** A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. */
+/** What a post needs to know of its author. */
+export interface CountedAuthor {
+  /** The number of followers. */
+  readonly followers: number
+  /** The version of the set of followers. Undefined: it has none yet. */
+  readonly audience: string | undefined
+}
+
+/** Followers that were read before, and the version that their set had then. */
+export interface KnownAudience {
+  readonly version: string
+  readonly followers: readonly UserId[]
+}
+
+/**
+ * A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. With
+ * `followers`, also zero, the set of followers gets a new version.
+ */
 export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 
 /** The counters in documents, by user, without malformed documents. */
@@ -30,6 +48,12 @@ export const statsIn = (docs: readonly UserStatsDoc[]): Map<UserId, Stats> =>
       return fieldsConform('user_stats', stats) ? [[_id as UserId, stats] as const] : []
     }),
   )
+
+/** An audience that is no text is malformed, and counts as none. */
+const toCounted = ({ followers, audience }: UserStatsDoc): CountedAuthor => ({
+  followers,
+  audience: typeof audience === 'string' ? audience : undefined,
+})
 
 const accountProjection = Object.fromEntries(accountFields.map((name) => [name, 1]))
 
@@ -45,26 +69,48 @@ export const noAccount = (): DomainError =>
 export const tooManyFollowees = (max: number): DomainError =>
   new DomainError('LIMIT_EXCEEDED', `You may follow at most ${max} users`, { limit: 'followees' })
 
+/** The documents of users, of those that reads of several have shared. */
+function among<Doc extends { readonly _id: string }>(
+  ids: readonly UserId[],
+  docs: readonly Doc[],
+): readonly Doc[] {
+  const own = new Set<string>(ids)
+  return docs.filter(({ _id }) => own.has(_id))
+}
+
 /** The counters of accounts. Exactly the live accounts have them (law L3). */
 export class UserStats {
   private readonly stats: Collections['user_stats']
+  private readonly loadDocs = shareFewKeys('user_stats', (ids: readonly UserId[]) =>
+    this.readDocs(ids),
+  )
+  private readonly loadAccounts = shareFewKeys('accounts', (ids: readonly UserId[]) =>
+    this.readAccounts(ids),
+  )
 
   constructor(private readonly collections: Pick<Collections, 'user_stats' | 'versions'>) {
     this.stats = collections.user_stats
   }
 
-  /** The counters of the live accounts among `ids`. One command. */
+  /** The counters of the live accounts among `ids`. One command, which concurrent reads of few users share. */
   async byIds(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Stats>> {
-    const options = { ...singleBatch, ...tx }
-    return statsIn(await this.stats.find({ _id: { $in: [...ids] } }, options).toArray())
+    return statsIn(among(ids, tx ? await this.readDocs(ids, tx) : await this.loadDocs(ids)))
   }
 
-  /** The live accounts among `ids`. One covered command. */
+  /** The live accounts among `ids`. One covered command, which concurrent reads of few users share. */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Account>> {
-    const live = await this.stats
-      .find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx, projection: accountProjection })
-      .toArray()
-    return accountsIn(live)
+    return accountsIn(
+      among(ids, tx ? await this.readAccounts(ids, tx) : await this.loadAccounts(ids)),
+    )
+  }
+
+  private async readDocs(ids: readonly UserId[], tx?: Tx): Promise<UserStatsDoc[]> {
+    return this.stats.find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx }).toArray()
+  }
+
+  private async readAccounts(ids: readonly UserId[], tx?: Tx): Promise<Account[]> {
+    const options = { ...singleBatch, ...tx, projection: accountProjection }
+    return this.stats.find({ _id: { $in: [...ids] } }, options).toArray()
   }
 
   /**
@@ -97,26 +143,89 @@ export class UserStats {
   }
 
   /**
-   * Adds to the authors' numbers of posts, and so collides with other changes of the accounts. One command for one
-   * author, two for several, none without authors.
-   * @returns the new counters of those who have an account.
+   * Adds to the authors' numbers of posts, and so collides with other changes of the accounts, and of their followers.
+   * One command for one author, none without authors. For several, one if the followers of all of them are known and
+   * unchanged, otherwise two, and a third if some have changed.
+   * @param earlier followers of authors as they were read before. Default: none.
+   * @returns what the transaction sees of those who have an account.
    */
   async countPosts(
     tx: Tx,
     counts: ReadonlyMap<UserId, number>,
-  ): Promise<ReadonlyMap<UserId, Stats>> {
+    earlier: ReadonlyMap<UserId, KnownAudience> = new Map(),
+  ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
     const [[id, count] = [], ...others] = counts
     if (id === undefined) return new Map()
-    if (others.length > 0) {
-      await this.changeLive(tx, new Map([...counts].map(([one, posts]) => [one, { posts }])))
-      return this.byIds([...counts.keys()], tx)
-    }
+    if (others.length > 0) return this.countPostsOf(tx, counts, earlier)
     const counted = await this.stats.findOneAndUpdate(
       { _id: id },
       { $inc: { posts: count ?? 0 } },
       { session: tx.session, returnDocument: 'after' },
     )
-    return new Map(counted ? [[id, counted]] : [])
+    return new Map(counted ? [[id, toCounted(counted)]] : [])
+  }
+
+  private async countPostsOf(
+    tx: Tx,
+    counts: ReadonlyMap<UserId, number>,
+    earlier: ReadonlyMap<UserId, KnownAudience>,
+  ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
+    const authors = [...counts.keys()]
+    const unchanged = new Map<UserId, CountedAuthor>()
+    for (const author of authors) {
+      const { version, followers } = earlier.get(author) ?? {}
+      if (followers) unchanged.set(author, { followers: followers.length, audience: version })
+    }
+    const areKnown = unchanged.size === authors.length
+    if (areKnown && (await this.countUnchanged(tx, counts, unchanged)) === authors.length)
+      return unchanged
+    // With the changes of this transaction.
+    const read = areKnown ? await this.readCounted(tx, authors) : undefined
+    const left = authors.filter(
+      (author) => !read || read.get(author)?.audience !== unchanged.get(author)?.audience,
+    )
+    await this.changeLive(
+      tx,
+      new Map(left.map((author) => [author, { posts: counts.get(author) ?? 0 }])),
+    )
+    return read ?? this.readCounted(tx, authors)
+  }
+
+  /** @returns the number of authors whose followers have the given versions. Only these are counted. */
+  private async countUnchanged(
+    { session }: Tx,
+    counts: ReadonlyMap<UserId, number>,
+    authors: ReadonlyMap<UserId, CountedAuthor>,
+  ): Promise<number> {
+    const operations = [...authors].map(([_id, { audience = '' }]) => ({
+      updateOne: { filter: { _id, audience }, update: { $inc: { posts: counts.get(_id) ?? 0 } } },
+    }))
+    return (await this.stats.bulkWrite(operations, { session, ordered: false })).matchedCount
+  }
+
+  private async readCounted(
+    { session }: Tx,
+    authors: readonly UserId[],
+  ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
+    const options = { ...singleBatch, session }
+    const docs = await this.stats.find({ _id: { $in: [...authors] } }, options).toArray()
+    const wellFormed = statsIn(docs)
+    return new Map(
+      docs.flatMap((doc) =>
+        wellFormed.has(doc._id as UserId) ? [[doc._id as UserId, toCounted(doc)] as const] : [],
+      ),
+    )
+  }
+
+  /**
+   * Gives the sets of followers of users a new version, for a transaction that changes them without their counters, or
+   * reads those that have none. One command.
+   * @returns the version, which is the same for all.
+   */
+  async renewAudiences({ session }: Tx, users: readonly UserId[]): Promise<string> {
+    const audience = newValue()
+    await this.stats.updateMany({ _id: { $in: [...users] } }, { $set: { audience } }, { session })
+    return audience
   }
 
   /**
@@ -129,6 +238,7 @@ export class UserStats {
     changes: ReadonlyMap<UserId, StatsChange>,
     followeesMax?: number,
   ): Promise<number> {
+    const audience = newValue()
     // Equal changes share a statement, which takes the database a third of the time for each account.
     const equal = groupBy(changes, ([, change]) => JSON.stringify(change))
     const operations = [...equal.values()].map((changed) => {
@@ -139,7 +249,8 @@ export class UserStats {
         followeesMax !== undefined && (change.following ?? 0) > 0
           ? { _id, following: { $lt: followeesMax } }
           : { _id }
-      const statement = { filter, update: { $inc: change } }
+      const renewed = change.followers === undefined ? {} : { $set: { audience } }
+      const statement = { filter, update: { $inc: change, ...renewed } }
       return isOne ? { updateOne: statement } : { updateMany: statement }
     })
     return (await this.stats.bulkWrite(operations, { session: tx.session, ordered: false }))
@@ -164,8 +275,16 @@ export class UserStats {
     ids: readonly UserId[],
     counts?: ReadonlyMap<UserId, StatsChange>,
   ): Promise<void> {
+    const audience = newValue()
     await this.stats.insertMany(
-      ids.map((_id) => ({ _id, followers: 0, following: 0, posts: 0, ...counts?.get(_id) })),
+      ids.map((_id) => ({
+        _id,
+        followers: 0,
+        following: 0,
+        posts: 0,
+        audience,
+        ...counts?.get(_id),
+      })),
       { session: tx.session },
     )
   }

@@ -4,6 +4,7 @@ import { writesSettleMs } from '../db/deadline.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
 import { conforms } from '../db/shape.ts'
 import { shapes } from '../db/shapes.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../errors.ts'
@@ -56,12 +57,16 @@ export interface UsersParts {
 
 /** The accounts. The handle is the `_id`. */
 export class Users {
+  private readonly loadDocs = shareFewKeys('users', (ids: readonly UserId[]) =>
+    this.parts.collections.users.find(hasAccount(ids), singleBatch).toArray(),
+  )
+
   constructor(private readonly parts: UsersParts) {}
 
-  /** The accounts among `ids`. One command. */
+  /** The accounts among `ids`. One command, which concurrent reads of few accounts share. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
-    const found = await this.parts.collections.users.find(hasAccount(ids), singleBatch).toArray()
-    return usersIn(found)
+    const own = new Set<string>(ids)
+    return usersIn((await this.loadDocs(ids)).filter(({ _id }) => own.has(_id)))
   }
 
   /**

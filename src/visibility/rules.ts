@@ -8,20 +8,13 @@ export type RestrictionKind = RestrictionDoc['kind']
 export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boolean =>
   kinds !== undefined && (kinds.has('BLOCK') || kinds.has('BLOCKED_BY'))
 
-/** The restrictions that the other user has, as far as both sides know them: blocks. */
-export const mirrored = (kinds: ReadonlySet<RestrictionKind> | undefined): Set<RestrictionKind> =>
-  new Set([
-    ...(kinds?.has('BLOCK') ? (['BLOCKED_BY'] as const) : []),
-    ...(kinds?.has('BLOCKED_BY') ? (['BLOCK'] as const) : []),
-  ])
-
 /**
  * What a viewer asks to do with a subject:
  * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have the posts of a followee
  *   proposed for it;
  * - POST: name a post: open it by its id, engage with it, or list it among liked posts;
  * - PERSON: see a profile, or what belongs to a person in an answer, such as posts and entries;
- * - FOLLOW: follow a user. Of the follower's mutes nothing is known;
+ * - FOLLOW: follow a user;
  * - SUGGESTION: have a user suggested.
  */
 export type Purpose =

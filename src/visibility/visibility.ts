@@ -123,18 +123,29 @@ type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
 export class Admission {
   constructor(private readonly reads: PairReads) {}
 
-  /** Decides about each pair. At most one command for each fact, whatever the number of pairs, and none without pairs. */
-  async decide(tx: Tx, purpose: 'POST', pairs: readonly Pair[]): Promise<(pair: Pair) => Admitted> {
+  /**
+   * Decides about each pair. At most one command for each fact, whatever the number of pairs, and none without pairs.
+   * A purpose that does not depend on accounts reads none.
+   */
+  async decide(
+    tx: Tx,
+    purpose: 'POST' | 'FOLLOW',
+    pairs: readonly Pair[],
+  ): Promise<(pair: Pair) => Admitted> {
     if (pairs.length === 0) return () => 'YES'
     const people = [...new Set(pairs.flatMap(({ viewer, user }) => [viewer, user]))]
-    const live = await this.reads.live(people, tx)
+    const needed: readonly (keyof Facts)[] = factsFor(purpose)
+    const accounts = needed.includes('live') ? await this.reads.live(people, tx) : undefined
     const restrictions = await this.reads.restrictions(
       pairs.filter(({ viewer, user }) => viewer !== user),
       tx,
     )
     return ({ viewer, user }) => {
-      if (!live.has(viewer)) return 'NO_ACCOUNT'
-      const facts = { live, restrictions: restrictions.get(viewer) ?? userFacts.restrictions.none }
+      if (accounts && !accounts.has(viewer)) return 'NO_ACCOUNT'
+      const facts = {
+        live: accounts ?? userFacts.live.none,
+        restrictions: restrictions.get(viewer) ?? userFacts.restrictions.none,
+      }
       return isShown(purpose, viewer, { user }, facts) ? 'YES' : 'NO'
     }
   }

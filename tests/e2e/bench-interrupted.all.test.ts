@@ -14,9 +14,12 @@ const startBenchmark = (folder: string, ...args: string[]) =>
     stdio: ['ignore', 'ignore', 'pipe'],
   })
 
-test('an interrupted benchmark stops its mongod and deletes its data', async () => {
+test.each([
+  ['on this Node', []],
+  ['on the Node of an option', ['--node', process.execPath]],
+])('an interrupted benchmark %s stops its mongod and deletes its data', async (_, args) => {
   const folder = await mkdtemp(join(tmpdir(), 'feedline-interrupted-'))
-  const benchmark = startBenchmark(folder, 'follows', '--seconds', '60')
+  const benchmark = startBenchmark(folder, 'follows', '--seconds', '60', ...args)
   // The first line of progress comes after the start of the mongod.
   await once(benchmark.stderr, 'data')
   await expect.poll(async () => (await readdir(folder)).length).toBeGreaterThan(0)

@@ -55,7 +55,7 @@ async function state({ viewer, other }: Pair) {
     profile: await profileOf(user),
     stats: await collections.user_stats.findOne(
       { _id: user },
-      { projection: { _id: 0, guard: 0 } },
+      { projection: { _id: 0, guard: 0, audience: 0 } },
     ),
     posts: await collections.posts.countDocuments({ author: user }),
     counts: (await collections.posts.find({ author: user }).toArray()).map(({ counts }) => counts),

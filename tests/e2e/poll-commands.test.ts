@@ -7,12 +7,12 @@ import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
-import { entryReads, visibilityRead } from '../support/page-commands.ts'
+import { entryReads } from '../support/page-commands.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp({ FEED_MAINTAINED: feedStrategyNames.join() })
 const hourMs = 3_600_000
-const waiting = 'read outbox, outbox, following, restrictions, user_stats'
+const waiting = 'read outbox'
 
 /** The commands that read stored places. */
 const placesOf = (strategy: FeedStrategyName): string[] => {
@@ -35,7 +35,8 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   const [reader, author] = [handle(`reader_${name}`), handle(`author_${name}`)]
   const isStored = strategy !== 'FANOUT_ON_READ'
   const marks = isStored ? [waiting] : []
-  const whole = [...marks, ...placesOf(strategy), visibilityRead].sort()
+  /** The facts of posts and authors that are in memory cost the read of their versions. */
+  const whole = [...marks, ...placesOf(strategy), 'read versions'].sort()
   let since: string
 
   const poll = (fields: string) =>
@@ -56,8 +57,8 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   test('a page with a pollCursor costs one command more, none with FANOUT_ON_READ', async () => {
     const page = (more: string) =>
       `{ timeline(strategy: ${strategy}) { ${more} edges { cursor } } }`
-    // The first page of a cache creates it.
-    await send(reader, page(''))
+    // The first page of a cache creates it, and the second one the version of the reader's relations.
+    for (let times = 0; times < 2; times++) await send(reader, page(''))
     const { data, labels } = await send(reader, page('pending pollCursor'))
     expect(data.timeline.edges).toHaveLength(5)
     expect(labels).toEqual(whole)
@@ -78,6 +79,8 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   test('a poll with news costs a page of ids, also with the handles of the authors', async () => {
     await app.ask(author, operations.CreatePostDocument, { input: { text: 'new' } })
     const fields = 'count hasMore authors { handle viewerFollows } changed pollCursor'
+    // The first poll of a process with this post reads it.
+    await poll('count')
     const { data, labels } = await poll(fields)
     noteFact(`poll of ${strategy}, with news: ${labels.join(', ')}`)
     expect(labels).toEqual(whole)
@@ -91,7 +94,7 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
     for (let times = 0; times < 2; times++) await poll('count changed')
     const labelsOfPoll = async () => (await poll('count hasMore changed')).labels
     expect(await labelsOfPoll()).toEqual(whole)
-    const versions = isStored ? ['read versions', 'read versions'] : []
+    const versions = isStored ? ['read versions'] : []
     expect(await labelsOfPoll()).toEqual([...whole, ...versions].sort())
     expect(await labelsOfPoll()).toEqual(isStored ? ['read versions'] : whole)
   })
@@ -101,11 +104,15 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
       const { celebrities, strategies } = app.services.collections
       const readFrom = toObjectId(timeIdAt<PostId>(Date.now(), '0'.repeat(12)))
       await celebrities.insertOne({ _id: author, readFrom })
-      await strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
+      const { registrations } = app.services
+      const change = (update: object) =>
+        registrations.runExclusive((tx) => strategies.updateOne({ _id: 'INBOX' }, update, tx))
+      await change({ $set: { celebrities: readFrom } })
       for (let times = 0; times < 4; times++) await poll('count changed hasMore')
       const { labels } = await poll('count changed hasMore')
       const read = labels.filter((label) => label !== 'read versions')
-      expect(read).toEqual([...whole, 'read following', 'read posts'].sort())
-      await strategies.updateOne({ _id: 'INBOX' }, { $unset: { celebrities: '' } })
+      const others = whole.filter((label) => label !== 'read versions')
+      expect(read).toEqual([...others, 'read following', 'read posts'].sort())
+      await change({ $unset: { celebrities: '' } })
     })
 })

@@ -5,6 +5,7 @@ import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strateg
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -119,19 +120,18 @@ describe('a query', () => {
     expect(whole.ids).toEqual((await page('FANOUT_ON_READ', 6)).ids)
   })
 
-  test('a page that selects only embedded fields reads no post and costs two commands', async () => {
+  test('a page of posts in memory reads no post and costs two commands without counts', async () => {
     const query = `{ timeline(first: 4, strategy: INBOX) {
       edges { cursor node { id text createdAt author { handle } } } pageInfo { hasNextPage } } }`
-    const { result, commands } = await recorded(app.database.client, () =>
-      app.send({ as: reader, query }),
-    )
+    const sendOther = (n: number) => app.send({ as: reader, query: `${query} # ${n}` })
+    for (const n of [1, 2]) await sendOther(n)
+    const { result, commands } = await recorded(app.database.client, () => sendOther(3))
     expect(result.errors).toEqual([])
     expect(result.data.timeline.edges[0].node).toMatchObject({
       text: 'loud',
       author: { handle: loud },
     })
-    expect(commands.map(({ name }) => name)).toEqual(['find', 'aggregate'])
-    expect(JSON.stringify(commands[1]?.command)).not.toContain('"text"')
+    expect(labelsOf(commands)).toEqual(['read inbox', 'read versions'])
   })
 
   test('the pending field costs one command before the page, and none for FANOUT_ON_READ', async () => {
@@ -143,8 +143,8 @@ describe('a query', () => {
       expect(result.data.timeline.pending).toBe(false)
       return commands.map(({ name }) => name)
     }
-    expect(await sent('INBOX')).toEqual(['aggregate', 'find', 'aggregate'])
-    expect(await sent('FANOUT_ON_READ')).toEqual(['find', 'find', 'aggregate'])
+    expect(await sent('INBOX')).toEqual(['aggregate', 'find', 'find'])
+    expect(await sent('FANOUT_ON_READ')).toEqual(['find', 'find', 'find'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -13,6 +13,10 @@ let authors = 0
 beforeAll(async () => {
   await openAccounts(harness.services, readers)
   harness.services.inline.start(harness.services.tasks, pino({ level: 'silent' }))
+})
+// With a permit, these posts have no job.
+beforeEach(() => {
+  vi.spyOn(harness.services.permit, 'current').mockReturnValue(undefined)
 })
 afterEach(async () => {
   vi.restoreAllMocks()

@@ -21,8 +21,8 @@ const compared = [
   ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'restrictions'] as const),
   ...(['posts', 'overflow', 'engagements_by_user'] as const),
 ]
-/** The field that repairs and conflicting writes increment. */
-const uncompared = { projection: { repairs: 0, guard: 0 } }
+/** The fields that repairs and conflicting writes increment, and the version that both renew. */
+const uncompared = { projection: { repairs: 0, guard: 0, audience: 0 } }
 
 /** All documents by their row of the table; documents of no row under an empty name. */
 async function documents({ collections }: Services, scenes: readonly Scene[]) {

@@ -6,7 +6,7 @@ import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.t
 import { storeEdges } from '../support/edges.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'
-import { entryReads, visibilityRead } from '../support/page-commands.ts'
+import { entryReads, factsReads, unkeptFactsRead } from '../support/page-commands.ts'
 import { routingProblems } from '../support/routing.ts'
 import { handle, openAccounts, servicesOver, storeOf, useServices } from '../support/services.ts'
 
@@ -84,23 +84,61 @@ describe('a page', () => {
     return labelsOf(commands)
   }
 
+  /** From the third page on, the relations of the reader are in memory, with the accounts and posts of the page. */
+  async function warmUp(strategy: FeedStrategyName, services = harness.services) {
+    for (const followees of readers)
+      for (let times = 0; times < 2; times++) await sentFor(strategy, followees, 100, services)
+  }
+
   test.each(names.filter((name) => name !== 'FANOUT_ON_READ'))(
-    'a page of %s costs two commands, at any size and number of followees',
+    'a changed page of %s costs three commands, at any size and number of followees',
     async (name) => {
+      await warmUp(name)
       for (const followees of readers) {
-        // Creates the cache.
-        await sentFor(name, followees, 1)
         for (const limit of [1, 100]) {
-          const all = [visibilityRead, entryReads[name]].sort()
+          const all = [...factsReads.withCounts, entryReads[name]].sort()
           expect(await labelsFor(name, followees, limit)).toEqual(all)
         }
       }
     },
   )
 
-  test('a page of FANOUT_ON_READ costs three commands, and one more for every 200 followees', async () => {
+  test('a first page costs three commands beside the relations of its reader, and two for unknown authors', async () => {
+    const services = servicesOver(harness.database, harness.clock, engagement, 'collection', feed)
+    const relations = ['read following', 'read restrictions']
+    const accounts = ['read user_stats', 'read users']
+    const page = [...factsReads.withCounts, entryReads.INBOX]
+    // What a process reads once.
+    await services.versions.isOn('keptAnswers')
+    await services.registry.read()
+    const [few, many] = readers
+    const first = ['read strategies', ...page, ...relations, ...accounts].sort()
+    expect(labelsOf(await sentFor('INBOX', few, 100, services))).toEqual(first)
+    await sentFor('INBOX', many, 100, services)
+    const other = servicesOver(harness.database, harness.clock, engagement, 'collection', feed)
+    await sentFor('INBOX', many, 100, other)
+    // Its followees are among those of the reader before.
+    expect(labelsOf(await sentFor('INBOX', few, 10, other))).toEqual([...page, ...relations].sort())
+  })
+
+  test('a page costs two commands where nothing is kept', async () => {
+    const nothing = { ...feed, pageCacheMb: 0 }
+    const services = servicesOver(
+      harness.database,
+      harness.clock,
+      engagement,
+      'collection',
+      nothing,
+    )
+    await sentFor('INBOX', 10, 1, services)
+    const all = [unkeptFactsRead, entryReads.INBOX].sort()
+    expect(labelsOf(await sentFor('INBOX', 300, 100, services))).toEqual(all)
+  })
+
+  test('a page of FANOUT_ON_READ costs four commands, and one more for every 200 followees', async () => {
+    await warmUp('FANOUT_ON_READ')
     for (const limit of [1, 100]) {
-      const few = [visibilityRead, 'read following', 'read posts'].sort()
+      const few = [...factsReads.withCounts, 'read following', 'read posts'].sort()
       expect(await labelsFor('FANOUT_ON_READ', 10, limit)).toEqual(few)
       expect(await labelsFor('FANOUT_ON_READ', 300, limit)).toEqual([...few, 'read posts'].sort())
     }
@@ -109,6 +147,7 @@ describe('a page', () => {
   test('a page that creates its CACHE costs five commands and those of FANOUT_ON_READ', async () => {
     const { timeline_cache } = harness.services.collections
     const made = ['findAndModify timeline_cache', 'update timeline_cache', 'read timeline_cache']
+    await warmUp('CACHE')
     for (const followees of readers) {
       await timeline_cache.deleteOne({ _id: reader(followees) })
       const fanoutOnRead = [
@@ -116,7 +155,7 @@ describe('a page', () => {
         ...(followees > 200 ? ['read posts'] : []),
         'read posts',
       ]
-      const all = [...made, ...fanoutOnRead, 'read posts', visibilityRead].sort()
+      const all = [...made, ...fanoutOnRead, 'read posts', ...factsReads.withCounts].sort()
       expect(await labelsFor('CACHE', followees, 100)).toEqual(all)
     }
   })
@@ -132,9 +171,9 @@ describe('a page', () => {
       await strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
     }
     await known(['stranger'])
-    const stored = ['read following', 'read inbox', visibilityRead]
+    const stored = ['read following', 'read inbox', ...factsReads.withCounts]
     const other = services()
-    await sentFor('INBOX', 10, 1, other)
+    await warmUp('INBOX', other)
     for (const followees of readers) {
       for (const limit of [1, 100]) {
         expect(await labelsFor('INBOX', followees, limit, other)).toEqual(stored.sort())
@@ -142,7 +181,7 @@ describe('a page', () => {
     }
     await known(crowd.slice(5, 150))
     const another = services()
-    await sentFor('INBOX', 10, 1, another)
+    await warmUp('INBOX', another)
     for (const followees of readers) {
       for (const limit of [1, 100]) {
         const all = [...stored, 'read posts'].sort()
@@ -159,11 +198,13 @@ describe('a page', () => {
       entries,
     })
     const { inbox } = harness.services.collections
-    for (const followees of readers) {
+    for (const followees of readers)
       await inbox.updateMany({ '_id.reader': reader(followees) }, { $unset: { author: '' } })
+    await warmUp('INBOX', services)
+    for (const followees of readers) {
       for (const limit of [1, 100]) {
         const commands = await sentFor('INBOX', followees, limit, services)
-        const all = [visibilityRead, 'read inbox', 'read posts'].sort()
+        const all = [...factsReads.withCounts, 'read inbox', 'read posts'].sort()
         expect(labelsOf(commands).filter((label) => label !== 'read strategies')).toEqual(all)
         const spread = commands.flatMap(({ command }) =>
           routingProblems({ statement: command, inTransaction: false }),

@@ -11,7 +11,7 @@ import { examinedFor } from '../support/examined.ts'
 import { effects, Killed, killedAtWrite } from '../support/faulty.ts'
 import { openFollowedAuthor } from '../support/followed-author.ts'
 import { recorded } from '../support/mongo.ts'
-import { visibilityRead } from '../support/page-commands.ts'
+import { factsReads } from '../support/page-commands.ts'
 import { handle, openAccounts, servicesOver, storeOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
@@ -114,8 +114,9 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 80 
 
   test('a page above the floor costs two commands, and FANOUT_ON_READ serves below it', async () => {
     const { client } = harness.database
+    for (let times = 0; times < 2; times++) await page({ limit: 3 })
     const { commands, result } = await recorded(client, () => page({ limit: 3 }))
-    expect(labelsOf(commands)).toEqual([`read ${entries}`, visibilityRead].sort())
+    expect(labelsOf(commands)).toEqual([`read ${entries}`, ...factsReads.withoutCounts].sort())
     expect(result).toMatchObject({ servedBy: name, items: ids.slice(0, 3).map((at) => ({ at })) })
     const below = await page({ limit: 5, after: ids[20] as PostId })
     expect(below.servedBy).toBe('FANOUT_ON_READ')

@@ -50,13 +50,15 @@ beforeEach(() => fixture.collections.outbox.deleteMany({}))
 describe('the watermark', () => {
   test('it is below every post that a transaction of a host within the skew may still commit', async () => {
     const { reader } = await fixture.people('reader')
+    // What a process reads once.
+    await load(reader)
     const bound = commitMsMax + clockSkewMaxMs
     expect(bound).toBe(11_500)
     expect(await load(reader)).toMatchObject({ agoMs: bound, commands: [{}] })
     expect(await load(reader, 'FANOUT_ON_READ')).toMatchObject({ agoMs: bound, commands: [] })
   })
 
-  test('it is right below the first undelivered post of an author that the reader sees, in two commands', async () => {
+  test('it is right below the first undelivered post of an author that the reader sees, in three commands', async () => {
     const { reader, author, second, stranger, muted } = await fixture.people(
       ...(['reader', 'author', 'second', 'stranger', 'muted'] as const),
     )
@@ -70,9 +72,11 @@ describe('the watermark', () => {
       { author: stranger, post: postAt(40_000) },
       { author: muted, post: postAt(50_000) },
     ])
+    // From the third read on, the relations and the accounts are in memory.
+    for (let times = 0; times < 2; times++) await load(reader)
     const found = await load(reader)
     expect(found.watermark).toBe(neighbour(postAt(30_000), -1))
-    expect(found.commands).toHaveLength(2)
+    expect(found.commands).toHaveLength(3)
     expect((await load(reader, 'FANOUT_ON_READ')).agoMs).toBe(11_500)
     expect((await load(stranger)).watermark).toBe(neighbour(postAt(40_000), -1))
     expect((await load(reader, 'INBOX', 'close')).agoMs).toBe(11_500)

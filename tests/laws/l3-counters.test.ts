@@ -7,6 +7,7 @@ import { Follows } from '../../src/follows/follows.ts'
 import { Restrictions, type RestrictionsParts } from '../../src/follows/restrictions.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
+import type { Pair } from '../../src/visibility/visibility.ts'
 import { noteFact } from '../support/facts.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
@@ -14,12 +15,12 @@ import { patient } from '../support/patience.ts'
 import { sampledFollowing } from '../support/repetition.ts'
 import { lawRuns } from '../support/seed.ts'
 import {
+  admissionWith,
   handle,
   openAccounts,
   problemsOf,
   settleDeletions,
   useServices,
-  visibilityWith,
 } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { Actors, anyOp, type Op, type Outcome } from './model/model.ts'
@@ -234,8 +235,8 @@ describe('a block during a follow', () => {
     const block = once(() => blocking.block(b, a))
     const watched = new Interrupted(block, { ...parts, stats })
     const followParts = { ...parts, stats: harness.services.stats }
-    const visibilityFor = visibilityWith(harness.services, watched)
-    const follows = new Follows({ ...followParts, visibilityFor, followeesMax: 100 })
+    const admission = admissionWith(harness.services, watched)
+    const follows = new Follows({ ...followParts, admission, followeesMax: 100 })
     const outcome = await follows.follow(a, b).then(
       () => 'followed',
       (error: { code: string }) => error.code,
@@ -274,8 +275,8 @@ class Interrupted extends Restrictions {
     super(parts)
   }
 
-  override async restrictionsFor(owner: UserId, others: readonly UserId[], tx?: Tx) {
-    const found = await super.restrictionsFor(owner, others, tx)
+  override async restrictionsBetween(pairs: readonly Pair[], tx: Tx) {
+    const found = await super.restrictionsBetween(pairs, tx)
     await this.onRead()
     return found
   }

@@ -16,6 +16,7 @@ const harness = useServices('collection', undefined, {
   maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
   cacheSize,
 })
+const ofInbox = useServices('collection', undefined, { maintained: ['FANOUT_ON_READ', 'INBOX'] })
 
 test(
   'processes that are killed at any moment of a delivery lose no post and store none twice',
@@ -43,6 +44,29 @@ test(
     const { collections } = services
     expect(await storedProblems(collections, audience.expected(posts), cacheSize)).toEqual([])
     expect(await collections.outbox.countDocuments()).toBe(0)
+  },
+  patient(600_000),
+)
+
+test(
+  'processes that are killed at any moment of posts without jobs lose none and store none twice',
+  async () => {
+    const plan = {
+      ...{ audiences: [100, 40, 200], kills, pauseMs: 20 },
+      variables: [{ FEED_MAINTAINED: 'INBOX' }],
+    }
+    const audience = await openAudience(ofInbox, plan)
+    const { posts, acknowledged } = await publishUnderKills(ofInbox, audience, plan)
+    await restAfterKills(ofInbox)
+    const there = new Set(posts.map(({ id }) => id))
+    expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([])
+    const { collections } = ofInbox.services
+    const all = Number.POSITIVE_INFINITY
+    const problems = await storedProblems(collections, audience.expected(posts), cacheSize, all)
+    // No other strategy is registered.
+    expect(problems.filter((problem) => problem.startsWith('inbox'))).toEqual([])
+    expect(await collections.outbox.countDocuments()).toBe(0)
+    noteFact(`L4, posts without jobs: ${kills} kills, ${posts.length} posts`)
   },
   patient(600_000),
 )

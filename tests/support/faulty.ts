@@ -61,7 +61,8 @@ export function killedAtWrite(db: Db, at: number, effect: Effect) {
 
 /**
  * A database that holds one call, outside of transactions, before it is sent.
- * @param which `all` also counts calls in transactions, and aggregates of the whole database, such as the facts of a page.
+ * @param which `all` also counts calls in transactions, and aggregates of the whole database, such as the facts of a page
+ * where nothing is kept.
  */
 export function heldAtCall(db: Db, at: number, which: 'collections' | 'all' = 'collections') {
   const { db: held, hold } = holdable(db, which)
@@ -104,13 +105,33 @@ function watched(db: Db, around: Around, isWhole = false): Db {
     get: (target, property) => {
       if (property === 'collection') {
         return (name: string) =>
-          watchedCollection(target.collection(name), around, isWhole ? whole : undefined)
+          watchedCollection(
+            target.collection(name),
+            around,
+            isWhole ? whole : watchedCommands(db, around),
+          )
       }
+      if (property === 'command') return commandOf(target, around)
       const real = own(target, property)
       return isWhole && property === 'aggregate' ? watchedCursor(real, around) : real
     },
   })
   return whole
+}
+
+/** A database whose commands are watched: reads that are decoded as a whole. */
+const watchedCommands = (db: Db, around: Around): Db =>
+  new Proxy(db, {
+    get: (target, property) =>
+      property === 'command' ? commandOf(target, around) : own(target, property),
+  })
+
+const commandOf = (db: Db, around: Around) => {
+  const real = own(db, 'command')
+  return (...args: unknown[]) =>
+    around({ isWrite: false, inTransaction: false, method: 'command', args }, async (given) =>
+      real(...given),
+    )
 }
 
 /** A function that returns a cursor whose only read is watched. */
@@ -124,10 +145,10 @@ const watchedCursor =
     return cursor
   }
 
-function watchedCollection(collection: Collection, around: Around, whole?: Db): Collection {
+function watchedCollection(collection: Collection, around: Around, whole: Db): Collection {
   return new Proxy(collection, {
     get: (target, property) => {
-      if (property === 'db' && whole) return whole
+      if (property === 'db') return whole
       const real = own(target, property)
       if (typeof real !== 'function' || typeof property !== 'string') return real
       const isWrite = writes.has(property)

@@ -2,7 +2,6 @@ import { pino } from 'pino'
 import { beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import type { Collections } from '../../src/db/collections.ts'
-import type { Tx } from '../../src/db/mongo.ts'
 import { readConfig } from '../../src/environment.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
@@ -11,7 +10,7 @@ import type { Restrictions } from '../../src/follows/restrictions.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
-import { Visibility } from '../../src/visibility/visibility.ts'
+import { Admission } from '../../src/visibility/visibility.ts'
 import { sameLimits } from './engagement.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
@@ -105,8 +104,15 @@ export function virtualClock(): TestClock {
  * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled.
  * @throws if a job does not succeed.
  */
-export async function drain({ collections, inline, queue, tasks }: Services): Promise<void> {
+export async function drain({
+  collections,
+  inline,
+  permit,
+  queue,
+  tasks,
+}: Services): Promise<void> {
   const { outbox } = collections
+  await permit.end()
   // Jobs that were begun are completed a moment later, and send commands then.
   await inline.settle()
   await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
@@ -200,12 +206,9 @@ export async function problemsOf({ services, following }: ServicesHarness, prefi
 
 const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))
 
-/** What viewers may see, with restrictions of a test's own. */
-export const visibilityWith =
-  ({ stats, follows }: Services, restrictions: Restrictions) =>
-  (viewer: UserId | undefined, tx?: Tx) =>
-    new Visibility(viewer, {
-      live: (users) => stats.liveAmong(users, tx),
-      followed: (users, of) => follows.followeesAmong(of, users, undefined, tx),
-      restrictions: (users, of) => restrictions.restrictionsFor(of, users, tx),
-    })
+/** What viewers may do, with restrictions of a test's own. */
+export const admissionWith = ({ stats }: Services, restrictions: Restrictions) =>
+  new Admission({
+    live: (users, tx) => stats.liveAmong(users, tx),
+    restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
+  })

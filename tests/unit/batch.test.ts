@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAhead } from '../../src/lib/batch.ts'
+import { readAhead, splitApart } from '../../src/lib/batch.ts'
 
 test('a source is read one item ahead, in order, and is closed when the caller ends early', async () => {
   const taken: number[] = []
@@ -38,4 +38,14 @@ test('an error of a source that is read ahead is thrown after the items before i
   }
   await expect(read()).rejects.toThrow('broken')
   expect(got).toEqual([1])
+})
+
+test('items are split into few batches without a common name, and keep the order of those that share one', () => {
+  const items = ['ab', 'cd', 'bc', 'a', 'e', 'd', 'ce', 'f', 'xb']
+  expect(splitApart(items, (item) => [...item])).toEqual([
+    ['ab', 'cd', 'e', 'f'],
+    ['bc', 'a', 'd'],
+    ['ce', 'xb'],
+  ])
+  expect(splitApart([], () => [])).toEqual([])
 })

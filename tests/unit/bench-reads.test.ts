@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { buildSchema, coerceInputValue, parse, typeFromAST, validate } from 'graphql'
 import { expect, test } from 'vitest'
 import { verifyPage } from '../../bench/reads/compare.ts'
-import type { ComposeResult } from '../../bench/reads/compose.ts'
 import {
   immutablePage,
   pageWithCounts,
@@ -10,20 +9,46 @@ import {
   profile,
   readOperation,
 } from '../../bench/reads/documents.ts'
-import { computeKeys, formatKeys, type ReadsRound } from '../../bench/reads/keys.ts'
-import { loadNames, type ReadResult } from '../../bench/reads/loads.ts'
-import { findSustainedRate, mixKindAt, pickAt } from '../../bench/reads/mix-plan.ts'
+import { computeKeys, formatKeys, isWithin, type ReadsRound } from '../../bench/reads/keys.ts'
+import type { ReadResult, SideResults } from '../../bench/reads/loads.ts'
+import {
+  findSustainedRate,
+  mixes,
+  mixKindAt,
+  pickAt,
+  shuffleReaders,
+} from '../../bench/reads/mix-plan.ts'
+import { drawReadsCharts } from '../../bench/reads/plots.ts'
+import { formatKeyTable, formatLoadTables } from '../../bench/reads/report.ts'
+import { rivalNames } from '../../bench/reads/rival-names.ts'
+import type { LoadName } from '../../bench/reads/side.ts'
 import { authorizationOf, verifyAuthorization } from '../../bench/tokens.ts'
 
-test('each ten operations of the mix are six home pages, three profiles and one post', () => {
-  const orders = new Set<string>()
-  for (let block = 0; block < 50; block++) {
-    const kinds = Array.from({ length: 10 }, (_, at) => mixKindAt(block * 10 + at, 7))
-    const countOf = (kind: string) => kinds.filter((one) => one === kind).length
-    expect([countOf('home'), countOf('profile'), countOf('compose')]).toEqual([6, 3, 1])
-    orders.add(kinds.join())
-  }
-  expect(orders.size).toBeGreaterThan(5)
+test.each([
+  ['pagesAndPosts', 7, [6, 0, 1]],
+  ['everything', 10, [6, 3, 1]],
+] as const)(
+  'each block of the mix %s has %d operations with exact shares',
+  (name, length, shares) => {
+    const orders = new Set<string>()
+    for (let block = 0; block < 50; block++) {
+      const kinds = Array.from({ length }, (_, at) =>
+        mixKindAt(mixes[name], block * length + at, 7),
+      )
+      const countOf = (kind: string) => kinds.filter((other) => other === kind).length
+      expect([countOf('home'), countOf('profile'), countOf('compose')]).toEqual(shares)
+      orders.add(kinds.join())
+    }
+    expect(orders.size).toBeGreaterThan(5)
+  },
+)
+
+test('each round asks all readers once, in another order that is the same for all sides', () => {
+  const readers = Array.from({ length: 50 }, (_, at) => `reader${at}`)
+  const first = shuffleReaders(readers, 1)
+  expect(first.toSorted()).toEqual(readers.toSorted())
+  expect(shuffleReaders(readers, 1)).toEqual(first)
+  expect(shuffleReaders(readers, 2)).not.toEqual(first)
 })
 
 test('the mix is the same in each run and picks every item', () => {
@@ -61,87 +86,109 @@ test('a token of the benchmark is verified: signature, algorithm and user', () =
   expect(() => verifyAuthorization(undefined)).toThrow('not valid')
 })
 
-const resultOf = (perSecond: number, serverUs: number, databaseUs: number): ReadResult => ({
-  ...{ perSecond, serverUs, databaseUs, p50Ms: 1, p99Ms: 2, count: 10, bytes: 100 },
+const resultOf = (perSecond: number, serverUs = 2_000): ReadResult => ({
+  ...{ perSecond, serverUs, databaseUs: 1_000, p50Ms: 1, p99Ms: 2, count: 10, bytes: 100 },
 })
-const compose = (perSecond: number, us: number): ComposeResult => ({
-  alone: resultOf(perSecond / 2, us, us),
-  sixteen: resultOf(perSecond, us, us),
-})
-const rivals = { oneDocument: 'one document', checkedApollo: 'apollo', checkedPlain: 'plain' }
+const loadsOf = (rates: Partial<Record<LoadName, number>>): SideResults =>
+  Object.fromEntries(Object.entries(rates).map(([load, rate]) => [load, resultOf(rate)]))
 
-const roundOf = (factor: number, withRedis: boolean): ReadsRound => {
-  const feedline = (rate: number) => ({
-    [loadNames.pageUnchanged]: resultOf(rate * factor, 2_000, 1_000),
-    [loadNames.pageChanged]: resultOf(rate * factor, 2_000, 1_000),
-    [loadNames.pageWithCounts]: resultOf(rate * factor, 2_000, 1_000),
-    [loadNames.poll]: resultOf(2 * rate * factor, 1_000, 500),
+const roundOf = (factor: number, withRivals: boolean): ReadsRound => {
+  const feedline = (rate: number, firstUs: number): SideResults => ({
+    ...loadsOf({ mix: rate * factor, changed: rate * factor, kept: rate, compose: rate * factor }),
+    firstVisit: resultOf(rate * factor),
+    firstRequests: resultOf(50, firstUs),
   })
+  const rivals = {
+    [rivalNames.postgresApollo]: loadsOf({ mix: 600, firstVisit: 600, kept: 150, compose: 1_000 }),
+    [rivalNames.redisPlain]: loadsOf({ compose: 800 }),
+  }
   return {
     loads: {
-      CACHE: feedline(400),
-      INBOX: feedline(300),
-      'one document': feedline(3_000),
-      ...(withRedis ? { apollo: feedline(600), plain: feedline(1_500) } : {}),
+      CACHE: feedline(300, 9_000),
+      INBOX: feedline(400, 4_000),
+      [rivalNames.oneDocument]: loadsOf({ changed: 3_000 }),
+      [rivalNames.bareGrouped]: loadsOf({ compose: 500 }),
+      ...(withRivals ? rivals : {}),
     },
-    mix: { CACHE: 200, INBOX: 300, ...(withRedis ? { apollo: 400 } : {}) },
-    compose: {
-      CACHE: compose(100, 3_000),
-      INBOX: compose(200, 2_000),
-      ...(withRedis ? { plain: compose(1_000, 100) } : {}),
-    },
+    openMix: { CACHE: 200, INBOX: 300, ...(withRivals ? { [rivalNames.redisApollo]: 400 } : {}) },
   }
 }
-const composeBefore = {
-  rounds: [{ alone: { now: 5, before: 10 }, sixteen: { now: 1, before: 4 } }],
-}
-const kept = { CACHE: { rssMb: 2, usedMb: 1 }, INBOX: { rssMb: 5, usedMb: 0.5 } }
+const memoryOf = (rssAtRestMb: number) => ({
+  ...{ rssAtRestMb, rssAfterMixMb: 200, rssPer1000ReadersMb: 10, usedPer1000ReadersMb: 5 },
+})
+const memory = { CACHE: memoryOf(110), INBOX: memoryOf(130) }
 
 test('a key is the ratio of medians of the worse strategy, with the quartiles of the rounds', () => {
   const rounds = [roundOf(1, true), roundOf(2, true), roundOf(3, true)]
-  const keys = formatKeys(
-    computeKeys(
-      { rounds, deliveriesPerSecond: [1, 3, 2], kept, composeBefore },
-      rivals,
-      'no Redis',
-    ),
-  )
-  expect(keys).toMatchObject({
-    page_unchanged_vs_one_document: 0.1,
-    page_with_counts_vs_redis_checked_apollo: 0.5,
-    page_unchanged_vs_redis_checked_plain: 0.2,
-    poll_nothing_new_vs_one_document: 0.2,
-    poll_vs_page_cpu: 0.5,
+  const keys = computeKeys({ rounds, memory })
+  expect(Object.keys(keys).slice(0, 2)).toEqual([
+    'mix_vs_postgres_apollo',
+    'mix_open_vs_postgres_apollo',
+  ])
+  const formatted = formatKeys(keys)
+  expect(formatted).toMatchObject({
+    mix_vs_postgres_apollo: 1,
+    page_first_visit_vs_postgres_apollo: 1,
+    page_kept_with_counts_vs_postgres_apollo: 2,
+    compose_inbox_vs_postgres_apollo: 0.8,
+    compose_cache_vs_postgres_apollo: 0.6,
+    compose_inbox_vs_bare_grouped: 1.6,
+    compose_inbox_vs_redis_fsync: 1,
+    compose_cache_vs_redis_fsync: 0.75,
+    page_changed_vs_one_document: 0.2,
     mix_vs_redis_checked_apollo: 0.5,
-    compose_cpu: { alone_ms: 6, sixteen_ms: 6 },
-    compose_cpu_vs_before: { alone: 0.5, sixteen: 0.25 },
-    compose_vs_redis: 0.1,
-    inbox_deliveries_per_second: 2,
-    rss_kept_mb: 5,
-    used_kept_mb: 1,
-    poll_304_vs_one_document: null,
+    first_requests_vs_warm: 4.5,
+    rss_at_rest_mb: 130,
+    mix_open_vs_postgres_apollo: null,
   })
-  expect(keys.quartiles.inbox_deliveries_per_second).toEqual([1, 3])
-  expect(keys.reasons).toEqual({
-    poll_304_vs_one_document: expect.stringContaining('ETag'),
-    poll_304_vs_redis_checked_plain: expect.stringContaining('ETag'),
+  expect(formatted.by_strategy).toMatchObject({
+    mix_vs_postgres_apollo: { CACHE: 1, INBOX: 800 / 600 },
+    compose_inbox_vs_bare_grouped: { INBOX: 1.6 },
+    first_requests_vs_warm: { CACHE: 4.5, INBOX: 2 },
   })
+  expect(formatted.quartiles.mix_vs_postgres_apollo).toEqual([0.5, 1.5])
+})
+
+test('a bound is a least or a most, and a value on it is within it', () => {
+  const keys = computeKeys({ rounds: [roundOf(2, true)], memory })
+  const within = (key: string) => isWithin(keys[key] as NonNullable<(typeof keys)[string]>)
+  expect(within('page_first_visit_vs_postgres_apollo')).toBe(true)
+  expect(within('page_changed_vs_one_document')).toBe(false)
+  expect(within('first_requests_vs_warm')).toBe(false)
+  expect(within('rss_at_rest_mb')).toBe(false)
+  expect(within('rss_after_mix_mb')).toBe(undefined)
+  expect(within('poll_304_vs_redis_checked_plain')).toBe(undefined)
 })
 
 test('a key without a rival is null and says why', () => {
-  const rounds = [roundOf(1, false)]
-  const given = {
-    ...{ rounds, deliveriesPerSecond: [undefined], kept },
-    composeBefore: { reason: 'no history' },
-  }
-  const keys = formatKeys(computeKeys(given, rivals, 'no Redis'))
-  expect(keys).toMatchObject({ mix_vs_redis_checked_apollo: null, compose_vs_redis: null })
+  const keys = formatKeys(computeKeys({ rounds: [roundOf(1, false)], memory }))
+  expect(keys).toMatchObject({ mix_vs_postgres_apollo: null, compose_inbox_vs_redis_fsync: null })
   expect(keys.reasons).toMatchObject({
-    mix_vs_redis_checked_apollo: 'no Redis',
-    compose_cpu_vs_before_alone: 'no history',
-    inbox_deliveries_per_second: expect.stringContaining('another number of entries'),
+    mix_vs_postgres_apollo: expect.stringContaining('PostgreSQL was not found'),
+    compose_inbox_vs_redis_fsync: expect.stringContaining('redis-server was not found'),
   })
-  expect(keys).toMatchObject({ page_unchanged_vs_one_document: 0.1 })
+  expect(keys).toMatchObject({ page_changed_vs_one_document: 0.1 })
+})
+
+test('the report begins with the mixes, marks a missed bound and names the promise of each side', () => {
+  const rounds = [roundOf(1, true)]
+  const keys = formatKeyTable(computeKeys({ rounds, memory })).split('\n')
+  expect(keys[2]).toBe('| `mix_vs_postgres_apollo` | **0.50** | 0.50–0.50 | 0.50 | 0.67 | ≥ 0.8 |')
+  const tables = formatLoadTables(rounds, { INBOX: 'durable' })
+  const heads = tables.split('\n').filter((line) => line.includes('promise'))
+  expect(heads[0]).toContain('mix, 6 pages : 1 post')
+  expect(heads[1]).toContain('open loop')
+  expect(tables).toContain('| INBOX | 400 | 1.0 | 2.0 | 2,000 | 1,000 | 100 | durable |')
+})
+
+test('a chart has a point of each side that was measured', () => {
+  const charts = drawReadsCharts([roundOf(1, true), roundOf(3, true)])
+  const pointsOf = (name: keyof typeof charts) => charts[name].split('<circle').length - 1
+  expect(pointsOf('pages')).toBe(2 * 4 + 3 + 1)
+  expect(pointsOf('writes')).toBe(5)
+  expect(pointsOf('polls')).toBe(0)
+  expect(charts.pages).toContain('PG, Apollo')
+  expect(charts.writes).not.toContain('one document')
 })
 
 test('a page that differs in a flag, an order or a length fails the benchmark', () => {

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { deploymentLines, differences, isOn, type Mechanism } from '../../src/db/deployment.ts'
-import { floorsMark, versionsMark } from '../../src/db/marks.ts'
+import { marks, versionsMark } from '../../src/db/marks.ts'
 
 const replicaSet = { isSharded: false, missing: [], isEmbedded: false } as const
 const sharded = { ...replicaSet, isSharded: true }
-const upgraded = { ...replicaSet, missing: [versionsMark, floorsMark] } as const
+const upgraded = { ...replicaSet, missing: marks } as const
 const mechanisms: readonly Mechanism[] = [
   'keptAnswers',
   'deliveryInTransaction',

@@ -123,20 +123,20 @@ describe('the limit of running requests', () => {
     return limit.current
   }
 
-  test('it falls to four while the event loop has no idle time, and rises to its maximum while it has', () => {
+  test('it falls to sixteen while the event loop has no idle time, and rises to its maximum while it has', () => {
     const limit = new ConcurrencyLimit(100)
     expect(limit.current).toBe(100)
     expect(adjusted(limit, 1, 1)).toBe(70)
-    expect(adjusted(limit, 1, 50)).toBe(4)
-    expect(adjusted(limit, 0.9, 10)).toBe(14)
+    expect(adjusted(limit, 1, 50)).toBe(16)
+    expect(adjusted(limit, 0.9, 10)).toBe(26)
     expect(adjusted(limit, 0.9, 200)).toBe(100)
   })
 
   test('it does not rise while fewer requests run, and never passes its maximum', () => {
-    const limit = new ConcurrencyLimit(10)
-    expect(adjusted(limit, 1, 50)).toBe(4)
-    expect(adjusted(limit, 0.5, 50, false)).toBe(4)
-    expect(adjusted(limit, 0.5, 50)).toBe(10)
+    const limit = new ConcurrencyLimit(20)
+    expect(adjusted(limit, 1, 50)).toBe(16)
+    expect(adjusted(limit, 0.5, 50, false)).toBe(16)
+    expect(adjusted(limit, 0.5, 50)).toBe(20)
     expect(adjusted(new ConcurrencyLimit(2), 1, 50)).toBe(2)
   })
 })

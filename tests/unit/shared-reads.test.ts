@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { shareReads } from '../../src/db/shared-reads.ts'
+import { RequestEnded, RequestTime } from '../../src/db/request-time.ts'
+import { shareFewKeys, shareReads } from '../../src/db/shared-reads.ts'
+import { runInTime } from '../../src/request-scope.ts'
 import { gate } from '../support/jobs.ts'
 
 test('reads that arrive while a read is under way share the next one, and none gets an earlier result', async () => {
@@ -30,4 +32,21 @@ test('a failed read fails only those that shared it', async () => {
   await expect(read(['a'])).rejects.toThrow('broken')
   isBroken = false
   expect(await read(['a'])).toBe('found')
+})
+
+test('reads of few keys share a read, and a read of many keys waits for none and has its own', async () => {
+  const sent: (readonly string[])[] = []
+  const read = shareFewKeys('test', async (keys: readonly string[]) => sent.push(keys))
+  const many = ['a', 'b', 'c', 'd', 'e']
+  await Promise.all([read(['a', 'b']), read(many), read(['c'])])
+  expect(sent).toEqual([many, ['a', 'b', 'c']])
+})
+
+test('a request whose time has ended sends no read of few keys', async () => {
+  let sent = 0
+  const read = shareFewKeys('test', async () => ++sent)
+  const time = new RequestTime(1_000)
+  time.end(new RequestEnded('gone'))
+  await expect(runInTime(time, () => read(['a']))).rejects.toThrow('gone')
+  expect(sent).toBe(0)
 })

@@ -3,13 +3,17 @@ import type { Collections } from '../../../src/db/collections.ts'
 import { chunks } from '../../../src/lib/batch.ts'
 import { type PostId, timeOf } from '../../../src/lib/ids.ts'
 import type { Graph } from '../../feeds/graph.ts'
-import { redisKeys, timelineLength } from './redis-feed.ts'
+import { avatarOf } from '../data.ts'
+import { type Profile, redisKeys, timelineLength } from './redis-feed.ts'
+
+/** The version of each reader's relations. */
+export const firstVersion = '1'
 
 type Command = [name: string, ...args: (string | number)[]]
 
 /**
  * Stores the contents of Feedline's collections in Redis. The timelines hold the posts that were delivered by `graph`, the
- * follows at that time. So a rival without checks also shows posts that a later unfollow, mute, block or deletion hides.
+ * follows at that time.
  */
 export async function fillRedis(
   port: number,
@@ -19,10 +23,11 @@ export async function fillRedis(
   const redis = new Redis({ port })
   try {
     const commands: Command[] = []
-    for (const { _id, name = _id } of await users
-      .find({ deletedAt: { $exists: false } })
-      .toArray()) {
-      commands.push(['set', redisKeys.name(_id), name])
+    const accounts = await users.find({ deletedAt: { $exists: false } }).toArray()
+    for (const { _id, name = _id, avatarUrl = avatarOf(_id) } of accounts) {
+      const profile: Profile = { name, avatarUrl }
+      commands.push(['set', redisKeys.profile(_id), JSON.stringify(profile)])
+      commands.push(['set', redisKeys.version(_id), firstVersion])
     }
     for (const { user, followee } of await following.find().toArray()) {
       commands.push(['sadd', redisKeys.following(user), followee])

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { IdMint, type PostId, timeOf } from '../../../src/lib/ids.ts'
 import type { PagePost } from '../side.ts'
+import type { FeedPage, FeedQuery, RivalFeed } from './rival-feed.ts'
 
 /** The keys of the feed in Redis. An entry of a timeline is `POST:AUTHOR`, with the time of the post as its score. */
 export const redisKeys = {
@@ -9,8 +10,10 @@ export const redisKeys = {
   text: (post: string) => `text:${post}`,
   likes: (post: string) => `likes:${post}`,
   liked: (user: string) => `liked:${user}`,
-  /** Absent for a user without an account. */
-  name: (user: string) => `name:${user}`,
+  /** A {@link Profile} as JSON. Absent for a user without an account. */
+  profile: (user: string) => `profile:${user}`,
+  /** A new value for each change of follows, mutes and blocks. A client polls with the last one. */
+  version: (reader: string) => `version:${reader}`,
   following: (user: string) => `following:${user}`,
   followers: (user: string) => `followers:${user}`,
   muted: (user: string) => `muted:${user}`,
@@ -21,19 +24,10 @@ export const redisKeys = {
 /** The number of newest entries that a timeline keeps. */
 export const timelineLength = 400
 
-/** What is read. */
-export interface FeedQuery {
-  readonly limit: number
-  /** Whether names, counts and the viewer's flags are read. */
-  readonly counts: boolean
-  /** Returns only posts that are newer. */
-  readonly since?: string | undefined
-}
-
-/** A page, and whether another one follows. */
-export interface FeedPage {
-  readonly posts: readonly PagePost[]
-  readonly hasNextPage: boolean
+/** The profile of a user. */
+export interface Profile {
+  readonly name: string
+  readonly avatarUrl: string
 }
 
 interface Entry {
@@ -47,42 +41,38 @@ const oneMore = 1
 const trimEvery = 64
 
 /** A feed on Redis by the usual recipe: fan-out on write into a sorted set per reader. */
-export class RedisFeed {
+export class RedisFeed implements RivalFeed {
   private readonly mint = new IdMint(Date.now)
   private created = 0
 
-  /** @param checks whether each page checks follows, mutes, blocks and accounts, as Feedline's does. */
-  constructor(
-    private readonly redis: Redis,
-    private readonly checks: boolean,
-  ) {}
+  constructor(private readonly redis: Redis) {}
 
-  /** The newest posts of a reader's timeline. Two round trips, and two more for each refill. */
+  /** Two round trips, and two more for each refill. A poll without news takes one, which also reads the version. */
   async readTimeline(reader: string, query: FeedQuery): Promise<FeedPage> {
+    if (query.since) return this.readNews(reader, query, query.since)
     const posts: PagePost[] = []
     const wanted = query.limit + oneMore
     for (let offset = 0; posts.length < wanted; offset += wanted) {
-      const entries = await this.readEntries(redisKeys.timeline(reader), query, offset, wanted)
+      const entries = await this.readEntries(redisKeys.timeline(reader), offset, wanted)
       posts.push(...(await this.loadPosts(reader, entries, query.counts, true)))
       if (entries.length < wanted) break
     }
     return { posts: posts.slice(0, query.limit), hasNextPage: posts.length > query.limit }
   }
 
-  /** The newest posts of an author, none if a block hides them. Two round trips. */
+  /** Two round trips. */
   async readAuthorPosts(reader: string, author: string, limit: number): Promise<FeedPage> {
-    const query = { limit, counts: true }
-    const entries = await this.readEntries(redisKeys.posts(author), query, 0, limit + oneMore)
+    const entries = await this.readEntries(redisKeys.posts(author), 0, limit + oneMore)
     const posts = await this.loadPosts(reader, entries, true, false)
     return { posts: posts.slice(0, limit), hasNextPage: posts.length > limit }
   }
 
-  /** Creates a post and pushes it to the author and all followers. Two round trips. @returns its id. */
+  /** Pushes the post to the author and all followers. Two round trips. It is not atomic: a crash leaves a part of it. */
   async createPost(author: string, text: string): Promise<string> {
-    const [name, followers] = await this.send(
-      this.redis.pipeline().get(redisKeys.name(author)).smembers(redisKeys.followers(author)),
+    const [profile, followers] = await this.send(
+      this.redis.pipeline().get(redisKeys.profile(author)).smembers(redisKeys.followers(author)),
     )
-    if (name === null) throw new Error(`${author} has no account`)
+    if (profile === null) throw new Error(`${author} has no account`)
     const id = this.mint.next<PostId>()
     const [score, entry] = [timeOf(id).getTime(), `${id}:${author}`]
     const trims = this.created++ % trimEvery === 0
@@ -97,23 +87,31 @@ export class RedisFeed {
     return id
   }
 
-  private async readEntries(
-    key: string,
-    { since }: FeedQuery,
-    offset: number,
-    limit: number,
-  ): Promise<Entry[]> {
+  private async readNews(
+    reader: string,
+    { limit, counts }: FeedQuery,
+    since: string,
+  ): Promise<FeedPage> {
+    const key = redisKeys.timeline(reader)
     // Posts of the same millisecond are in the order of their ids.
-    const found = since
-      ? await this.redis.zrevrangebyscore(
-          ...([key, '+inf', timeOf(since as PostId).getTime(), 'LIMIT', offset, limit] as const),
-        )
-      : await this.redis.zrevrange(key, offset, offset + limit - 1)
-    const entries = found.map((entry) => ({ id: entry.slice(0, 24), author: entry.slice(25) }))
-    return since ? entries.filter(({ id }) => id > since) : entries
+    const from = timeOf(since as PostId).getTime()
+    const [members, version] = await this.send(
+      this.redis
+        .pipeline()
+        .zrevrangebyscore(key, '+inf', from, 'LIMIT', 0, limit + oneMore)
+        .get(redisKeys.version(reader)),
+    )
+    const entries = (members as string[]).map(toEntry).filter(({ id }) => id > since)
+    const posts = await this.loadPosts(reader, entries, counts, true)
+    const hasNextPage = posts.length > limit
+    return { posts: posts.slice(0, limit), hasNextPage, version: String(version ?? '') }
   }
 
-  /** Loads posts with one round trip. Leaves out deleted posts, and with checks the posts that the reader may not see. */
+  private async readEntries(key: string, offset: number, limit: number): Promise<Entry[]> {
+    return (await this.redis.zrevrange(key, offset, offset + limit - 1)).map(toEntry)
+  }
+
+  /** Loads posts with one round trip. Leaves out deleted posts, and posts that the reader may not see. */
   private async loadPosts(
     reader: string,
     entries: readonly Entry[],
@@ -123,39 +121,37 @@ export class RedisFeed {
     if (entries.length === 0) return []
     const ids = entries.map(({ id }) => id)
     const authors = [...new Set(entries.map(({ author }) => author))]
-    const { checks } = this
     const relation = (key: 'following' | 'muted' | 'blocked') => [
       ...['smismember', redisKeys[key](reader), ...authors],
     ]
-    const { texts, names, likes, liked, following, muted, blocked } = await this.sendNamed({
+    const { texts, profiles, likes, liked, following, muted, blocked } = await this.sendNamed({
       texts: ['mget', ...ids.map(redisKeys.text)],
-      ...(checks || counts ? { names: ['mget', ...authors.map(redisKeys.name)] } : {}),
+      profiles: ['mget', ...authors.map(redisKeys.profile)],
       ...(counts ? { likes: ['mget', ...ids.map(redisKeys.likes)] } : {}),
       ...(counts ? { liked: ['smismember', redisKeys.liked(reader), ...ids] } : {}),
-      ...(checks ? { following: relation('following') } : {}),
-      ...(checks ? { muted: relation('muted'), blocked: relation('blocked') } : {}),
+      following: relation('following'),
+      muted: relation('muted'),
+      blocked: relation('blocked'),
     })
     const isVisible = (author: string, at: number) => {
-      if (!checks) return true
-      if (names?.[at] === null || blocked?.[at] === 1) return false
+      if (profiles?.[at] === null || blocked?.[at] === 1) return false
       const isShown = following?.[at] === 1 && muted?.[at] !== 1
       return !followedOnly || author === reader || isShown
     }
     const visible = new Map(
       authors.flatMap((author, at) =>
-        isVisible(author, at) ? [[author, String(names?.[at] ?? author)] as const] : [],
+        isVisible(author, at)
+          ? [[author, counts ? (JSON.parse(String(profiles?.[at])) as Profile) : {}] as const]
+          : [],
       ),
     )
-    return entries.flatMap(({ id, author }, at) => {
-      const text = texts?.[at]
-      if (typeof text !== 'string' || !visible.has(author)) return []
+    return entries.flatMap(({ id, author: handle }, at) => {
+      const [text, profile] = [texts?.[at], visible.get(handle)]
+      if (typeof text !== 'string' || !profile) return []
       const createdAt = timeOf(id as PostId).toISOString()
-      if (!counts) return { id, text, createdAt, author: { handle: author } }
-      return {
-        ...{ id, text, createdAt, author: { handle: author, name: visible.get(author) ?? author } },
-        likeCount: Number(likes?.[at] ?? 0),
-        viewerHasLiked: liked?.[at] === 1,
-      }
+      const post = { id, text, createdAt, author: { handle, ...profile } }
+      if (!counts) return post
+      return { ...post, likeCount: Number(likes?.[at] ?? 0), viewerHasLiked: liked?.[at] === 1 }
     })
   }
 
@@ -180,3 +176,5 @@ export class RedisFeed {
     })
   }
 }
+
+const toEntry = (member: string): Entry => ({ id: member.slice(0, 24), author: member.slice(25) })

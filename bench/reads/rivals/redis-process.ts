@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { handleRequests } from '../../child-process.ts'
+import { findFreePort } from './free-port.ts'
 
 // A redis-server with its data in a temporary folder. It ends with this process, and this process with its parent.
 // A signal may go to the whole group, so this process must outlive it to delete the folder, even while it starts.
@@ -22,8 +22,8 @@ if (error) {
 async function startRedis(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'feedline-bench-redis-'))
   const port = await findFreePort()
-  // Its journal is synced every second, the usual setting of a feed.
-  const flags = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '']
+  // A write is in its journal on disk before it is acknowledged, as those of the other sides are.
+  const flags = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
   const server = spawn(
     'redis-server',
     ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, ...flags],
@@ -33,8 +33,10 @@ async function startRedis(): Promise<void> {
   const client = new Redis({ port, retryStrategy: () => 50 })
   client.on('error', () => {})
   await client.ping()
+  const version = /^redis_version:(.*)/m.exec(await client.info('server'))?.[1]?.trim()
   handleRequests(
-    async (message: { readonly cpu?: true }) => (message.cpu ? await readCpu(client) : { port }),
+    async (message: { readonly cpu?: true }) =>
+      message.cpu ? await readCpu(client) : { port, version },
     async () => {
       client.disconnect()
       server.kill('SIGKILL')
@@ -49,13 +51,4 @@ async function readCpu(client: Redis): Promise<NodeJS.CpuUsage> {
   const info = await client.info('cpu')
   const read = (name: string) => Number(new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1]) * 1e6
   return { user: read('used_cpu_user'), system: read('used_cpu_sys') }
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  return typeof address === 'object' && address ? address.port : 0
 }

@@ -38,6 +38,8 @@ export interface BackfillParts {
   /** Raises the floors of all registrations, so that nothing is stored that is about to be removed. */
   readonly raiseFloors: () => Promise<void>
   readonly registry: Registry
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
   readonly ranges: RangeJobs
   readonly delivery: Delivery
   readonly entries: EntryReader
@@ -56,10 +58,11 @@ export class Backfill {
   /**
    * Merges a new followee's posts into the follower's timelines. Later posts have their own deliveries.
    * The committing process merges 500 posts at most, and workers merge the rest.
+   * Five commands and those of the strategies for 500 posts, which jobs that run at the same time share.
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async addFollowee({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const registered = await this.parts.registry.read()
+    const registered = await this.parts.registry.readShared()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
     const targets = await this.parts.delivery.selectTargets(followee, registered)
     if (targets.length === 0) return undefined
@@ -67,7 +70,7 @@ export class Backfill {
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
     for (;;) {
       run.signal.throwIfAborted()
-      const segment = await this.parts.entries.loadSegment(followee, olderThan, segmentSize)
+      const segment = await this.parts.entries.loadSegment(followee, olderThan)
       const goesOn = await this.parts.filler.storeSegment(targets, follower, segment)
       if (segment.oldest || !goesOn || targets.every(({ depthMax }) => depthMax < segmentSize))
         return undefined
@@ -84,7 +87,7 @@ export class Backfill {
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async removeFollowee(pair: Pair, run: Run): Promise<'unfinished' | undefined> {
-    const registered = await this.parts.registry.read()
+    const registered = await this.parts.registry.readShared()
     const targets = this.parts.delivery.openTimelines(registered)
     if (targets.length === 0) return undefined
     const isOver = timeSlice()
@@ -95,7 +98,6 @@ export class Backfill {
       const { entries, oldest, last } = await this.parts.entries.loadSegment(
         pair.followee,
         olderThan,
-        segmentSize,
       )
       const posts = entries.map(({ id }) => id)
       const isEnded = posts.length === 0 || (await this.removePosts(pair, posts, targets))
@@ -130,11 +132,12 @@ export class Backfill {
   }
 
   /**
-   * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over.
+   * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over. Waits
+   * until posts of transactions that do not know the registration are committed.
    * With at least 2,000 readers, the job is split by ranges of readers.
    */
   async fillStrategy(payload: StrategyFill, run: Run): Promise<Walked> {
-    const { registry, ranges, raiseFloors } = this.parts
+    const { registry, ranges, raiseFloors, now } = this.parts
     const { strategy: name, epoch } = payload
     const waited = await ranges.wait(run)
     if (waited === 'ended') await registry.markComplete(name, epoch)
@@ -142,6 +145,8 @@ export class Backfill {
     await raiseFloors()
     const registration = await this.findRegistration(payload)
     if (!registration) return undefined
+    const continuesInMs = (registration.settlesAt?.getTime() ?? 0) - now()
+    if (continuesInMs > 0) return { continuesInMs }
     const job = { kind: backfillKind, payload: { strategy: name, epoch } }
     const open = splitRanges(registration)
     if (open.length > 0) {

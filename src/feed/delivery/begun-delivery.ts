@@ -1,15 +1,18 @@
 import type { Tx } from '../../db/transaction.ts'
 import type { Versions } from '../../db/versions.ts'
+import type { Audiences } from '../../follows/audiences.ts'
 import type { Edges } from '../../follows/edges.ts'
 import type { Job } from '../../jobs/queue.ts'
 import type { BegunJob } from '../../jobs/runner.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { KnownPost } from '../../posts/publish-posts.ts'
+import type { UserStats } from '../../users/stats.ts'
 import { type EntryContent, toEntry } from '../entries.ts'
 import {
   isSameRegistration,
   maintainedIn,
+  type Registered,
   type Registration,
   type Registry,
 } from '../registry/registry.ts'
@@ -18,6 +21,7 @@ import { inbox } from '../strategies/inbox.ts'
 import type { ByStrategy } from '../strategies/list.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from '../strategies/strategy.ts'
 import { smallAudienceMax } from './follower-walk.ts'
+import type { DeliveryPermit } from './permit.ts'
 
 /** Number of followers that the deliveries of one transaction read, and so nearly the number of their entries. */
 const followersMax = 1_000
@@ -27,7 +31,10 @@ export interface BegunDeliveryParts {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly celebrities: Celebrities
   readonly registry: Registry
+  readonly permit: DeliveryPermit
+  readonly audiences: Audiences
   readonly edges: Edges
+  readonly stats: UserStats
   readonly versions: Versions
   readonly raiseTimelines: RaiseTimelines
   readonly contents: EntryContent
@@ -46,8 +53,11 @@ interface Delivery extends KnownPost {
  * that the post still exists, and one wait for a majority.
  *
  * No follower is missed: a follow changes the author's counters, as the post does, so one of both transactions sees the
- * other. The registrations are those that this process has seen last. After the commit they are read again, and if they
- * have changed, the job delivers the post as always. Until then the job is in the outbox.
+ * other. Followers in memory count only under the version that the post's own update of the counters has seen.
+ *
+ * The registrations are those of the permit of this process, which every change of the strategies waits for. So a
+ * delivered post needs no job. Without a permit they are those that this process has seen last: the job is stored, and
+ * after the commit they are read again. If they have changed, the job delivers the post as always.
  * @see law L1
  */
 export class BegunDeliveries {
@@ -55,46 +65,63 @@ export class BegunDeliveries {
 
   /**
    * Delivers those posts that have at most 200 followers, if all registered strategies only insert entries, but no post
-   * of a celebrity. Two commands in the transaction. None on a sharded cluster, where the transaction would take part on
-   * each reader's shard.
-   * @returns for each job, what is left after the commit: new versions, and the check of the registrations.
+   * of a celebrity. One command in the transaction if the followers are in memory, otherwise two, and one more for an
+   * author whose followers have no version. None on a sharded cluster, where the transaction would take part on each
+   * reader's shard.
+   * @returns for each job, what is left after the commit: new versions, and without a permit the check of the
+   *   registrations. Without a permit, a job without a lease is left out.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
-    const { registry, versions, celebrities, inlineMax } = this.parts
-    const registered = await registry.lastSeen()
-    const writers = maintainedIn(registered)
-    if (!this.canInsert(writers) || !(await versions.isOn('deliveryInTransaction'))) return []
-    const audienceMax = Math.min(smallAudienceMax, inlineMax)
-    const known = await celebrities.load(registered.get(inbox.name))
-    const chosen = selectSmall(jobs, audienceMax, ({ author, followers }) => {
-      return known.has(author) || celebrities.isOutlier(followers)
-    })
-    const audiences = await this.loadAudiences(tx, [...chosen.values()])
-    const delivered = [...chosen].flatMap(([job, post]) => {
-      const followers = audiences.get(post.author)
-      // A damaged counter or edge must not refuse the post.
-      if (!followers || followers.length > audienceMax) return []
-      return [{ job, post, readers: [...new Set([post.author, ...followers])] }]
-    })
-    const entries = delivered.map(({ post, readers }) => ({
-      entry: toEntry(post, this.parts.contents),
-      readers,
-    }))
-    if (entries.length > 0)
-      for (const { _id } of writers) await this.parts.strategies[_id].insertAll?.(entries, tx)
-    const readersOf = new Map(delivered.map(({ job, readers }) => [job, readers]))
+    const { registry, versions, permit } = this.parts
+    if (!this.canInsert(await registry.lastSeen())) return []
+    if (!(await versions.isOn('deliveryInTransaction'))) return []
+    const areVersioned = await versions.isOn('postsWithoutJobs')
+    const permitted = areVersioned ? permit.current() : undefined
+    const registered = permitted ?? (await registry.lastSeen())
+    if (!this.canInsert(registered)) return []
+    const own = permitted ? jobs : jobs.filter(({ leaseMs }) => leaseMs > 0)
+    const delivered = await this.deliver(tx, own, { registered, areVersioned })
     return jobs.map((job) => {
-      const readers = readersOf.get(job)
-      return readers && this.toBegun(readers, writers, chosen.get(job)?.id as PostId)
+      const post = delivered.get(job)
+      return post && (permitted ? this.toWhole(post) : this.toBegun(post, registered))
     })
   }
 
-  private toBegun(
-    readers: readonly UserId[],
-    writers: readonly Registration[],
-    post: PostId,
-  ): BegunJob {
+  private async deliver(
+    tx: Tx,
+    jobs: readonly Job[],
+    { registered, areVersioned }: How,
+  ): Promise<ReadonlyMap<Job, Delivered>> {
+    const { celebrities, strategies, contents, inlineMax } = this.parts
+    const audienceMax = Math.min(smallAudienceMax, inlineMax)
+    const known = await celebrities.load(registered.get(inbox.name))
+    const chosen = selectSmall(jobs, audienceMax, ({ author, stats }) => {
+      return known.has(author) || celebrities.isOutlier(stats.followers)
+    })
+    const audiences = await this.loadAudiences(tx, [...chosen.values()], areVersioned)
+    const delivered = new Map<Job, Delivered>()
+    for (const [job, post] of chosen) {
+      const followers = audiences.get(post.author)
+      // A damaged counter or edge must not refuse the post.
+      if (!followers || followers.length > audienceMax) continue
+      const readers = [...new Set([post.author, ...followers])]
+      delivered.set(job, { id: post.id, entry: toEntry(post, contents), readers })
+    }
+    if (delivered.size > 0)
+      for (const { _id } of maintainedIn(registered))
+        await strategies[_id].insertAll?.([...delivered.values()], tx)
+    return delivered
+  }
+
+  /** The transaction did the whole job. */
+  private toWhole({ readers }: Delivered): BegunJob {
+    const { permit, raiseTimelines } = this.parts
+    return { finish: () => raiseTimelines(readers), abandon: () => permit.giveUp() }
+  }
+
+  private toBegun({ id, readers }: Delivered, registered: Registered): BegunJob {
     const { registry, strategies, raiseTimelines } = this.parts
+    const writers = maintainedIn(registered)
     return {
       finish: () => raiseTimelines(readers),
       isDone: async () => {
@@ -103,36 +130,65 @@ export class BegunDeliveries {
         // Nothing else would remove the entries of a strategy that has ended or begun again.
         for (const one of writers) {
           if (!now.some((other) => isSameRegistration(one, other)))
-            await strategies[one._id].remove(readers, [post], one)
+            await strategies[one._id].remove(readers, [id], one)
         }
         return false
       },
     }
   }
 
-  private canInsert(writers: readonly Registration[]): boolean {
+  private canInsert(registered: Registered): boolean {
     const { strategies } = this.parts
+    const writers = maintainedIn(registered)
     return writers.length > 0 && writers.every(({ _id }) => strategies[_id].insertAll !== undefined)
   }
 
-  /** The followers of authors, in the snapshot of the transaction. Without authors whose followers were not all read. */
+  /**
+   * The followers of authors, as the transaction sees them. Without authors whose followers were not all read. Those that
+   * were read are kept under their version.
+   */
   private async loadAudiences(
     tx: Tx,
     posts: readonly Delivery[],
+    areVersioned: boolean,
   ): Promise<ReadonlyMap<UserId, readonly UserId[]>> {
-    const authors = [...new Set(posts.map(({ author }) => author))]
-    if (authors.length === 0) return new Map()
-    const found = await this.parts.edges.loadFollowers(authors, followersMax + 1, tx)
-    const lastRead = found.length > followersMax ? found.at(-1)?.user : undefined
-    const edges = groupBy(found, ({ user }) => user)
-    return new Map(
-      authors.flatMap((author) =>
-        lastRead === undefined || author < lastRead
-          ? [[author, (edges.get(author) ?? []).map(({ follower }) => follower)] as const]
-          : [],
-      ),
-    )
+    const followersOf = new Map<UserId, readonly UserId[]>()
+    const unread = new Map<UserId, string | undefined>()
+    for (const { author, audience, stats } of posts) {
+      if (audience) followersOf.set(author, audience.followers)
+      else unread.set(author, stats.audience)
+    }
+    if (unread.size === 0) return followersOf
+    const { audiences, edges, stats } = this.parts
+    const rows = await edges.loadFollowers([...unread.keys()], followersMax + 1, tx)
+    const lastRead = rows.length > followersMax ? rows.at(-1)?.user : undefined
+    const byAuthor = groupBy(rows, ({ user }) => user)
+    const without = [...unread].flatMap(([author, version]) => (version ? [] : [author]))
+    const isRenewed = areVersioned && without.length > 0
+    const fresh = isRenewed ? await stats.renewAudiences(tx, without) : undefined
+    for (const [author, version = fresh] of unread) {
+      if (lastRead !== undefined && author >= lastRead) continue
+      const followers = (byAuthor.get(author) ?? []).map(({ follower }) => follower)
+      followersOf.set(author, followers)
+      if (areVersioned && version !== undefined && followers.length <= smallAudienceMax)
+        audiences.keep(author, { version, followers })
+    }
+    return followersOf
   }
+}
+
+/** How posts are delivered. */
+interface How {
+  readonly registered: Registered
+  /** Whether each change of followers, by any process, gives them a new version. */
+  readonly areVersioned: boolean
+}
+
+/** A post that a transaction delivers. */
+interface Delivered {
+  readonly id: PostId
+  readonly entry: ReturnType<typeof toEntry>
+  readonly readers: readonly UserId[]
 }
 
 /**
@@ -148,9 +204,9 @@ function selectSmall(
   let sum = 0
   for (const job of jobs) {
     if (job.known === undefined) continue
-    const { text, followers } = job.known as KnownPost
     const { post, author } = job.payload as { readonly post: PostId; readonly author: UserId }
-    const delivery = { id: post, author, text, followers }
+    const delivery = { ...(job.known as KnownPost), id: post, author }
+    const { followers } = delivery.stats
     if (followers > audienceMax || sum + followers > followersMax || isLeftOut(delivery)) continue
     sum += followers
     chosen.set(job, delivery)

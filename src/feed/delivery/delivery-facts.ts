@@ -51,7 +51,6 @@ const bounds: GroupCommitBounds = {
   waitingMax: 20_000,
   waitMsMax: 30_000,
   lingerMs: 0,
-  begins: 'IN_TURNS',
 }
 
 /** The parts of {@link DeliveryFactsReader}. */

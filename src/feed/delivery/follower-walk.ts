@@ -29,7 +29,6 @@ export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
     waitingMax: 20_000,
     waitMsMax: 30_000,
     lingerMs: 0,
-    begins: 'IN_TURNS',
   }
   const commitBatch = async (_: string, batch: readonly (readonly T[])[]) => {
     await write(batch.flat())

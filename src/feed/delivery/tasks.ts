@@ -1,12 +1,14 @@
 import { type KeyRange, type RangeJobs, rangeKind } from '../../jobs/ranges.ts'
 import type { Task } from '../../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
+import { permitKind } from '../registry/permits.ts'
 import type { MaterialisedName } from '../strategies/list.ts'
 import type { Backfill, Pair, StrategyFill } from './backfill.ts'
 import type { BegunDeliveries } from './begun-delivery.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
 import { timelineReactions } from './job-kinds.ts'
+import type { DeliveryPermit } from './permit.ts'
 import type { Sweep } from './sweep.ts'
 
 type Payload = Readonly<Record<string, unknown>>
@@ -20,12 +22,18 @@ const followEnded = timelineReactions['follow.ended']
 type SplitJob = typeof postCreated | typeof postDeleted | 'strategy.backfill' | 'timelines.sweep'
 
 /** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
-export type TimelineJob = typeof followCreated | typeof followEnded | SplitJob | `${SplitJob}.range`
+export type TimelineJob =
+  | typeof followCreated
+  | typeof followEnded
+  | typeof permitKind
+  | SplitJob
+  | `${SplitJob}.range`
 
 /** The parts of {@link timelineTasks}. */
 export interface TimelineTaskParts {
   readonly delivery: Delivery
   readonly begunDeliveries: BegunDeliveries
+  readonly permit: DeliveryPermit
   readonly backfill: Backfill
   readonly ranges: RangeJobs
   readonly sweep: Sweep
@@ -35,6 +43,7 @@ export interface TimelineTaskParts {
 export const timelineTasks = ({
   delivery,
   begunDeliveries,
+  permit,
   backfill,
   ranges,
   sweep,
@@ -51,7 +60,11 @@ export const timelineTasks = ({
     [rangeKind(postCreated)]: ranges.createTask(deliver),
     [postDeleted]: (payload, run) => retract(payload, run),
     [rangeKind(postDeleted)]: ranges.createTask(retract),
-    [followCreated]: async (payload, run) => backfill.addFollowee(parsePair(payload), run),
+    [permitKind]: async () => permit.runLeft(),
+    [followCreated]: Object.assign(
+      (...[payload, run]: Parameters<Task>) => backfill.addFollowee(parsePair(payload), run),
+      { batchSize: 32 },
+    ),
     [followEnded]: async (payload, run) => backfill.removeFollowee(parsePair(payload), run),
     'strategy.backfill': async (payload, run) => backfill.fillStrategy(parseFill(payload), run),
     'strategy.backfill.range': ranges.createTask(async (payload, run, range) =>

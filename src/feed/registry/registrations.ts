@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../config.ts'
 import { requestTimeout } from '../../db/client.ts'
 import type { Collections, StrategyDoc } from '../../db/collections.ts'
@@ -7,6 +8,7 @@ import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
+import { inbox } from '../strategies/inbox.ts'
 import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import {
   backfillJobs,
@@ -18,7 +20,11 @@ import {
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options } from './options.ts'
+import { arePermitsHeld, permitMs } from './permits.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
+
+/** How often a wait looks whether it is over, in milliseconds. */
+const waitMs = 200
 
 /** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
@@ -26,6 +32,8 @@ export interface RegistrationParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly mint: IdMint
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 /**
@@ -38,10 +46,11 @@ export class Registrations {
 
   /**
    * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
-   * A registered strategy only takes the options that it lacks.
+   * A registered strategy only takes the options that it lacks. Beside INBOX, whose posts may have no jobs, it covers no
+   * reader for 20 s, unless no process publishes such posts.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 16.
+   * Cost: one command if there is nothing to do, otherwise up to 24.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -50,7 +59,7 @@ export class Registrations {
     if (before && !before.dropping && missingOptions(before, options) === undefined) return
     const total = await estimateReaders(this.parts.collections)
     const epoch = this.mintEpoch()
-    const job = await this.runExclusive(async (tx) => {
+    const created = await this.runExclusive(async (tx) => {
       const current = await strategies.findOne({ _id: name }, tx)
       if (current?.dropping) {
         throw new ConfigError([
@@ -62,25 +71,50 @@ export class Registrations {
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, tx)
         return undefined
       }
+      // Also while it is being dropped.
+      const waits = (await strategies.findOne({ _id: inbox.name }, tx)) !== null
+      const complete = !backfilled && !waits
+      const settlesAt = waits ? { settlesAt: new Date(this.parts.now() + permitMs) } : {}
       await strategies.insertOne(
         {
           _id: name,
           epoch: toObjectId(epoch),
           covered: '',
-          complete: !backfilled,
+          complete,
+          ...settlesAt,
           readers: { done: 0, total },
           options,
         },
         tx,
       )
-      return backfilled ? this.enqueue(tx, [name], epoch) : undefined
+      if (!complete) await this.enqueue(tx, [name], epoch)
+      return { complete, waits }
     })
-    if (job) await this.completeWithoutReaders(name, epoch)
+    if (!created || created.complete) return
+    if (!created.waits || (await this.settle(name, epoch)))
+      await this.completeWithoutReaders(name, epoch)
+  }
+
+  /**
+   * Lets a back-fill begin at once if no process publishes posts without jobs. One command, and one more then.
+   * @returns false if it has to wait.
+   */
+  private async settle(name: MaterialisedName, epoch: PostId): Promise<boolean> {
+    const { collections } = this.parts
+    // Read after the registration is committed. A process that gets a permit later sees the registration.
+    if (await arePermitsHeld(collections)) return false
+    await collections.strategies.updateOne(
+      { _id: name, epoch: toObjectId(epoch) },
+      { $unset: { settlesAt: '' } },
+      requestTimeout,
+    )
+    return true
   }
 
   /**
    * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
-   * per collection, and the last one removes the registration.
+   * per collection, and the last one removes the registration. Those of INBOX are removed 20 s later, unless no process
+   * publishes posts without jobs: until then such a process may store entries.
    * A repeated drop continues an interrupted one.
    * @param signal ends the drop between two transactions, with its reason.
    * @returns false if there was no registration.
@@ -97,6 +131,8 @@ export class Registrations {
       return matchedCount === 1
     })
     if (!begun) return false
+    if (name === inbox.name && (await arePermitsHeld(this.parts.collections)))
+      await this.waitForPermits(signal)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
@@ -108,6 +144,16 @@ export class Registrations {
       })
     }
     return true
+  }
+
+  /** Waits until every transaction has ended that may know the registrations of before. */
+  private async waitForPermits(signal: AbortSignal | undefined): Promise<void> {
+    const { now } = this.parts
+    const until = now() + permitMs
+    while (now() < until) {
+      signal?.throwIfAborted()
+      await sleep(waitMs)
+    }
   }
 
   /**
@@ -223,13 +269,14 @@ export class Registrations {
   }
 
   /**
-   * Marks a new registration as complete if no account exists. Later accounts get deliveries from their start.
+   * Marks a new registration as complete if its timelines are not back-filled, or no account exists. Later accounts get deliveries from their start.
    * One command, and a transaction if there are no accounts.
    */
   private async completeWithoutReaders(name: MaterialisedName, epoch: PostId): Promise<void> {
     const { strategies, user_stats } = this.parts.collections
     const first = { ...requestTimeout, sort: { _id: 1 }, projection: { _id: 1 } } as const
-    if (await user_stats.findOne({ _id: { $gte: '' } }, first)) return
+    const { backfilled } = descriptors[name]
+    if (backfilled && (await user_stats.findOne({ _id: { $gte: '' } }, first))) return
     await this.runExclusive(async (tx) => {
       const registration = { _id: name, epoch: toObjectId(epoch), ...maintained }
       await strategies.updateOne(registration, { $set: { complete: true } }, tx)

@@ -79,6 +79,8 @@ export const isSameRegistration = (
  */
 export class Registry {
   private latest: Registered | undefined
+  /** The registrations under a version, if they do not change without a new one. */
+  private kept: { readonly version: string; readonly registered: Registered } | undefined
   private readonly share = shareReads('registrations', () => this.read())
 
   constructor(private readonly strategies: Collections['strategies']) {}
@@ -91,6 +93,22 @@ export class Registry {
   /** As {@link read}. Concurrent calls share the command. */
   async readShared(): Promise<Registered> {
     return this.share([])
+  }
+
+  /**
+   * The registrations under a version of them, or later ones. No command if this process has read them under this
+   * version and no back-fill is under way, whose progress raises no version. Otherwise one, shared.
+   * @param version that was read before. Undefined: there is none.
+   */
+  async readUnder(version: string | undefined): Promise<Registered> {
+    const { kept } = this
+    if (kept && kept.version === version) return kept.registered
+    const registered = await this.readShared()
+    const isSettled = [...registered.values()].every(
+      ({ complete, dropping }) => complete && !dropping,
+    )
+    this.kept = version !== undefined && isSettled ? { version, registered } : undefined
+    return registered
   }
 
   /** The stage that makes an aggregate read the registrations. See {@link accept}. */
@@ -202,7 +220,7 @@ export class Registry {
     }
     await this.strategies.updateOne(
       { _id: name, epoch: id, $nor: [isOpen] },
-      { $set: { complete: true }, $unset: { split: '' } },
+      { $set: { complete: true }, $unset: { split: '', settlesAt: '' } },
       requestTimeout,
     )
   }

@@ -169,7 +169,7 @@ export class Cache implements MaterialisedStrategy {
     ]
   }
 
-  /** One command. It creates no cache. */
+  /** One command, which concurrent merges share. It creates no cache. */
   async merge(
     reader: UserId,
     { entries, newest, oldest }: Segment,
@@ -182,7 +182,8 @@ export class Cache implements MaterialisedStrategy {
     const last = kept.at(-1)
     const floor = all || !last ? lowestId : toObjectId(last.id)
     const { epoch } = registration
-    await this.caches.updateOne({ _id: reader, epoch }, merged(kept.map(toEntryDoc), floor, depth))
+    const update = merged(kept.map(toEntryDoc), floor, depth)
+    await this.small.submit('', [{ updateOne: { filter: { _id: reader, epoch }, update } }])
   }
 
   /** One command. */

@@ -1,6 +1,7 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, EntryDoc, InboxDoc, StrategyDoc } from '../../db/collections.ts'
 import { duplicatePositions } from '../../db/errors.ts'
+import { findAtOnce } from '../../db/find-at-once.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
@@ -132,12 +133,12 @@ export class Inbox implements MaterialisedStrategy {
   /** Loads the entries of a range. They may include entries below the floor. One command. */
   private async loadEntries({ reader, range }: StrategyQuery): Promise<Entry[]> {
     const projection = { _id: 0, post: '$_id.post', author: 1, text: 1 }
-    const rows = await this.inbox
-      .find({ _id: keysOf(reader, range) }, { ...singleBatch, projection })
-      .sort({ _id: range.oldestFirst ? 1 : -1 })
-      .limit(range.limit)
-      .toArray()
-    return (rows as never[]).map(fromEntryDoc)
+    const rows = await findAtOnce<InboxDoc, EntryDoc>(
+      this.inbox,
+      { _id: keysOf(reader, range) },
+      { projection, sort: { _id: range.oldestFirst ? 1 : -1 }, limit: range.limit },
+    )
+    return rows.map(fromEntryDoc)
   }
 
   /** One command. Small audiences share it. */
@@ -152,14 +153,11 @@ export class Inbox implements MaterialisedStrategy {
     await this.inbox.insertMany(deliveries.flatMap(toDocs), { session })
   }
 
-  /** One command. */
+  /** One command, none without entries. Few entries share it. */
   async merge(reader: UserId, { entries }: Segment): Promise<void> {
-    await this.insertEntries(
-      entries.map((entry) => {
-        const { post, ...content } = toEntryDoc(entry)
-        return { _id: { reader, post }, ...content }
-      }),
-    )
+    const docs = entries.flatMap((entry) => toDocs({ entry, readers: [reader] }))
+    if (docs.length > smallAudienceMax) await this.insertEntries(docs)
+    else if (docs.length > 0) await this.small.submit('', docs)
   }
 
   /** One command for each 1,000 entries, one after the other. */

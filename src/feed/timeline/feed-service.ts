@@ -69,7 +69,8 @@ export class FeedService {
     request: TimelineRequest,
     stamping?: Stamping,
   ): Promise<TimelinePage> {
-    const { window, projection, profiles } = request
+    const { window, projection, profiles, viewerHas } = request
+    const counts = request.counts ?? projection === 'content'
     const { pending, watermarks } = this.parts
     const { strategy, group } = this.checkRequest(request)
     // Read before the candidates, so that a delivery that ends in between has written its entries.
@@ -78,7 +79,7 @@ export class FeedService {
       request.pending &&
       strategy !== 'FANOUT_ON_READ' &&
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
-    const query = { reader, group, projection, profiles, range: rangeOf(window) }
+    const query = { reader, group, projection, profiles, counts, viewerHas, range: rangeOf(window) }
     // Versions that were read before the watermark could hide a delivery that ended since.
     const isLate = request.watermark || request.pending
     const { items, servedBy, isStored, facts, stamp } = await this.readSlice(

@@ -18,6 +18,10 @@ export interface TimelineRequest {
   readonly projection: Projection
   /** Whether the facts hold the profiles of the authors. Default: no. */
   readonly profiles?: boolean
+  /** Whether posts need their current counts. Default: if the projection is `content`. */
+  readonly counts?: boolean
+  /** Whether the facts hold the reader's own entries, where they cost no command more. Default: no. */
+  readonly viewerHas?: boolean
   /** Whether {@link TimelinePage.pending} is needed. Default: no. */
   readonly pending?: boolean
   /** Whether {@link TimelinePage.watermark} is needed. Default: no. */
@@ -68,6 +72,9 @@ export interface TimelineQuery {
   readonly projection: Projection
   /** Whether the facts hold the profiles of the authors. Default: no. */
   readonly profiles?: boolean | undefined
+  /** As in {@link TimelineRequest}. */
+  readonly counts?: boolean | undefined
+  readonly viewerHas?: boolean | undefined
   readonly range: Range
   /** Takes the versions of everything that decides the slice. Default: none are read. */
   readonly stamp?: StampBuilder | undefined

@@ -6,14 +6,17 @@ import {
   type RestrictionDoc,
 } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
+import { shareReads } from '../../db/shared-reads.ts'
 import type { Edges } from '../../follows/edges.ts'
 import { jobsAbout } from '../../jobs/outbox.ts'
+import { groupBy } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import { accountsIn } from '../../users/stats.ts'
 import { isShown } from '../../visibility/rules.ts'
 import { restrictionsIn } from '../../visibility/visibility.ts'
 import type { Pair } from '../delivery/backfill.ts'
 import { timelineReactions } from '../delivery/job-kinds.ts'
+import type { PageFactsReader } from './page-facts.ts'
 
 const deliveries = timelineReactions['post.created']
 const backfills = timelineReactions['follow.created']
@@ -45,11 +48,26 @@ interface Row extends Omit<Waiting, 'isMany'> {
   readonly restrictions: readonly Pick<RestrictionDoc, 'other' | 'kind'>[]
 }
 
+/** What waits, for all readers of a batch. */
+interface WaitingOfAll {
+  /** The authors of waiting deliveries, at most one more than {@link waitingMax}. */
+  readonly delivered: readonly UserId[]
+  /** Waiting back-fills of the readers, at most one more than {@link waitingMax} of each. */
+  readonly filled: ReadonlyMap<UserId, readonly UserId[]>
+}
+
 /** Finds deliveries that have not ended. A parked delivery has not ended. */
 export class Pending {
+  private readonly readShared = shareReads<UserId, WaitingOfAll>(
+    'waiting_jobs',
+    (readers) => this.readWaitingOfAll([...new Set(readers)]),
+    16,
+  )
+
   constructor(
     private readonly collections: Collections,
     private readonly edges: Edges,
+    private readonly facts: Pick<PageFactsReader, 'isKept' | 'loadAuthors'>,
   ) {}
 
   /**
@@ -69,9 +87,56 @@ export class Pending {
 
   /**
    * Finds the authors whose posts wait for delivery or back-fill, and whose posts the reader, or one of the reader's
-   * groups, sees. One command with at most 2,000 index seeks per part.
+   * groups, sees. One command, shared, with one index key per author, and while jobs wait those of
+   * {@link PageFactsReader.loadAuthors}. Where nothing is kept, one command with at most 2,000 index seeks per part.
    */
   async findWaiting(reader: UserId, group?: string): Promise<Waiting> {
+    if (!(await this.facts.isKept())) return this.lookUpWaiting(reader, group)
+    const all = await this.readShared([reader])
+    const [delivered, filled] = [all.delivered, all.filled.get(reader) ?? []]
+    const isMany = Math.max(delivered.length, filled.length) > waitingMax
+    const authors = [...new Set([...delivered, ...filled])]
+    if (isMany || authors.length === 0) return { isMany, delivered: [], filled: [] }
+    const facts = await this.facts.loadAuthors(authors, { reader, group })
+    const isVisible = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
+    return { isMany, delivered: delivered.filter(isVisible), filled: filled.filter(isVisible) }
+  }
+
+  private async readWaitingOfAll(readers: readonly UserId[]): Promise<WaitingOfAll> {
+    const { outbox } = this.collections
+    const backfillsOf = readers.map((reader) => ({
+      $unionWith: {
+        coll: outbox.collectionName,
+        pipeline: [
+          { $match: { kind: backfills, 'payload.author': null, 'payload.follower': reader } },
+          { $limit: waitingMax + 1 },
+          { $project: { _id: '$payload.followee', reader: '$payload.follower' } },
+        ],
+      },
+    }))
+    const rows = await outbox
+      .aggregate<{ readonly _id: UserId; readonly reader?: UserId }>(
+        [
+          { $match: { kind: deliveries } },
+          { $group: { _id: '$payload.author' } },
+          { $limit: waitingMax + 1 },
+          ...backfillsOf,
+        ],
+        // Up to 2,001 rows for the deliveries, and as many for each reader.
+        { ...requestTimeout, batchSize: (readers.length + 1) * (waitingMax + 1) },
+      )
+      .toArray()
+    const filled = groupBy(
+      rows.filter(({ reader }) => reader !== undefined),
+      ({ reader }) => reader as UserId,
+    )
+    return {
+      delivered: rows.flatMap(({ _id, reader }) => (reader === undefined ? _id : [])),
+      filled: new Map([...filled].map(([reader, own]) => [reader, own.map(({ _id }) => _id)])),
+    }
+  }
+
+  private async lookUpWaiting(reader: UserId, group: string | undefined): Promise<Waiting> {
     const { waiting, delivered, filled, ...rows } = await this.loadWaiting(reader, group)
     const followed = new Set(rows.followed)
     const facts = {

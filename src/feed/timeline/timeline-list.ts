@@ -1,4 +1,3 @@
-import { accountsOf } from '../../db/versions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import type { List } from '../../list/pipeline.ts'
@@ -91,9 +90,11 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     if (this.facts.length > 1) stamp?.spoil()
     const refs = await this.loadRefs(entries)
     const authors = refs.map(({ author }) => author)
-    await stamp?.coverAccounts(accountsOf(authors))
     const content = projection !== 'ref' && !isText
-    const facts = await this.parts.pageFacts.load(refs, { ...this.query, users: authors, content })
+    const facts = await this.parts.pageFacts.load(refs, {
+      ...{ ...this.query, users: authors, content },
+      relations: this.facts[0]?.relations,
+    })
     this.facts.push(facts)
     for (const user of facts.authors) {
       if (!isShown('AUTHOR', this.query.reader, { user }, facts)) this.excludedAuthors.add(user)

@@ -9,7 +9,7 @@ import { inputOf, SetFollowGroupsInput, UserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
 import { parseUserRef } from '../node-id.ts'
 import { payloadOf, RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
-import { presentUser } from '../present-users.ts'
+import { countFields, presentUser } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 
 const inputOptions = { description: 'The input of the mutation.' }
@@ -119,5 +119,12 @@ async function mutateOther<Result extends object>(
       other,
     }),
   })
-  return { ...result, user: await presentUser(ctx, other, selectionOf(info).of('user')) }
+  const selection = selectionOf(info)
+  const isCounted = selection.of('viewer', 'user').has(...countFields)
+  const [user] = await Promise.all([
+    presentUser(ctx, other, selection.of('user')),
+    // The counters of both users are one read.
+    isCounted ? ctx.loaders.stats.load(ctx.requireViewer()) : undefined,
+  ])
+  return { ...result, user }
 }

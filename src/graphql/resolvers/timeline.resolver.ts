@@ -1,24 +1,17 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
+import { viewerFields } from '../../engagement/kinds.ts'
 import { checkAll } from '../../errors.ts'
-import type { FeedStrategyName } from '../../feed/strategies/list.ts'
-import type { TimelinePage } from '../../feed/timeline/page.ts'
-import { cursorAfterPage, type PollCursor, positionOf } from '../../feed/timeline/poll-cursor.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { checkGroup } from '../../follows/groups.ts'
-import type { TimeId } from '../../lib/ids.ts'
-import type { Window } from '../../lib/page.ts'
-import { timeCursors } from '../../list/cursor.ts'
-import { ConnectionArgs, windowWith } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
-import { pollCursors } from '../poll-cursor.ts'
-import { presentTimelinePage, projectionOf } from '../present.ts'
+import { needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
 import { needsProfile } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { holesOf, isStableTimeline } from '../stable.ts'
-import { FeedStrategyEnum } from '../types/common.ts'
+import { presentPollCursor, TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import { TimelineConnection, TimelineReason } from '../types/post.ts'
 
 @ArgsType()
@@ -29,22 +22,6 @@ class WhyArgs {
   @Field(() => String, {
     nullable: true,
     description: "The viewer's group whose timeline is explained. Default: the home timeline.",
-  })
-  readonly group?: string | null
-}
-
-@ArgsType()
-class TimelineArgs extends ConnectionArgs {
-  @Field(() => FeedStrategyEnum, {
-    nullable: true,
-    description:
-      'The strategy that assembles the timeline. All strategies return the same posts. Only maintained strategies are accepted.',
-  })
-  readonly strategy?: FeedStrategyName | null
-
-  @Field(() => String, {
-    nullable: true,
-    description: "Shows only authors in this group of the viewer's.",
   })
   readonly group?: string | null
 }
@@ -63,6 +40,7 @@ export class TimelineResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     ctx.requireViewer()
+    if (ctx.keeping?.failure) throw ctx.keeping.failure
     const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
     const { window: place } = checkAll({
       window: () => timelineWindowOf(args),
@@ -71,11 +49,15 @@ export class TimelineResolver {
     const { window, base } = place
     const { group } = filter
     const selection = selectionOf(info)
+    const post = selection.of('edges', 'node')
+    const viewerHas = post.has(...viewerFields.keys())
     const page = await ctx.loaders.timeline.load({
       window,
       ...filter,
-      projection: projectionOf(selection.of('edges', 'node')),
-      profiles: needsProfile(selection.of('edges', 'node', 'author')),
+      projection: projectionOf(post),
+      counts: needsCounts(post),
+      viewerHas,
+      profiles: needsProfile(post.of('author')),
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     })
@@ -84,7 +66,7 @@ export class TimelineResolver {
       const holes = () => holesOf(String(info.path.key), selection, posts)
       ctx.keeping?.offerStamp(page.stamp, holes)
     }
-    primeLoaders(ctx.loaders, page.facts, group)
+    primeLoaders(ctx.loaders, page.facts, group, viewerHas)
     const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page
     return {
@@ -125,38 +107,6 @@ async function explainPost(ctx: Context, args: WhyArgs) {
     group: () => (args.group == null ? undefined : checkGroup('group', args.group)),
   })
   return ctx.services.reasons.explainPost(viewer, post, group)
-}
-
-/** The window of a timeline, which may also begin at a poll cursor, and where it begins. */
-function timelineWindowOf(args: TimelineArgs): {
-  readonly window: Window
-  readonly base: PollCursor | TimeId | undefined
-} {
-  const {
-    before: base,
-    after,
-    ...size
-  } = windowWith(args, (argument, text) => {
-    const poll = argument === 'before' ? pollCursors.decode(text) : undefined
-    return poll ?? timeCursors.parse(argument, text)
-  })
-  const before = typeof base === 'object' ? positionOf(base) : base
-  return {
-    window: { ...size, ...(after && { after: after as TimeId }), ...(before && { before }) },
-    base,
-  }
-}
-
-/** The cursor of a client that holds the page. Null if it was not selected, or for a page after a cursor. */
-function presentPollCursor(
-  { items, watermark, isCut }: TimelinePage,
-  window: Window,
-  base: PollCursor | TimeId | undefined,
-): string | null {
-  if (watermark === undefined) return null
-  const places = items.map(({ at }) => at)
-  const cursor = cursorAfterPage(window, base, { posts: places, watermark, isCut })
-  return cursor ? pollCursors.encode(cursor) : null
 }
 
 const presentReason = ({ code, since, groups }: Reason): TimelineReason => ({

@@ -3,7 +3,6 @@ import type { Collection, Document } from '../../db/mongo.ts'
 import { conforms } from '../../db/shape.ts'
 import { shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { deletionKind } from '../../users/deletion.ts'
 import { walk } from '../inspect.ts'
@@ -75,11 +74,7 @@ export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
         problem && problems.includes(problem) ? [handle as UserId] : [],
       )
     const [opened, spare] = [those('NO_COUNTERS'), those('SPARE_COUNTERS')]
-    if (opened.length > 0) {
-      await stats.open(tx, opened)
-      // The posts of these users were hidden.
-      await raiseVersions(collections, changesOfAccounts(opened), tx)
-    }
+    if (opened.length > 0) await stats.open(tx, opened)
     if (spare.length > 0) await stats.close(tx, spare)
     const now = new Date(run.now())
     const gone = those('NO_ACCOUNT').map((_id) => ({ _id, createdAt: now, deletedAt: now }))

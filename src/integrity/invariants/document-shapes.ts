@@ -36,7 +36,10 @@ const zero = () => 0
 /** The derived fields of user data, and their new values. Without them, the other repairs write them again. */
 const derived: Partial<Record<ShapedName, Readonly<Record<string, (doc: Document) => unknown>>>> = {
   users: { settlesAt: none },
-  user_stats: { followers: zero, following: zero, posts: zero, guard: none, repairs: none },
+  user_stats: {
+    ...{ followers: zero, following: zero, posts: zero },
+    ...{ audience: none, guard: none, repairs: none },
+  },
   restrictions: { repairs: none },
   posts: {
     ...{ facets: none, counts: none, last: none, levels: none },
@@ -167,7 +170,11 @@ async function restore(
   await open(run, name).insertOne(replacement, { session })
   const { _id, user, follower, followee, author } = replacement
   const isEdge = name === 'followers' || name === 'following'
-  if (isEdge) await raiseVersions(collections, relationsOf([user, follower ?? followee]), tx)
+  if (isEdge) {
+    const pair = [user, follower ?? followee]
+    await raiseVersions(collections, relationsOf(pair), tx)
+    await run.stats.renewAudiences(tx, pair)
+  }
   const owner = name === 'user_stats' ? _id : author
   if (typeof owner === 'string') {
     await raiseVersions(collections, changesOfAccounts([owner as UserId]), tx)

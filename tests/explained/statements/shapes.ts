@@ -126,6 +126,7 @@ const endsOf = <T>(list: readonly T[]): T[] =>
 /** Files that the driver calls for every command. */
 const betweenDriver: ReadonlySet<string> = new Set([
   'src/db/causal-connection.ts',
+  'src/db/find-at-once.ts',
   'src/db/ending-connection.ts',
   'src/db/measured-connection.ts',
   'tests/explained/statements/shapes.ts',

@@ -15,14 +15,18 @@ import type { Services } from '../../../src/services.ts'
 /** A mutant whose page facts lack one field, such as `restrictions`. Without a field: the original. */
 export function withoutFacts(right: PageFactsReader, omitted?: keyof PageFacts): PageFactsReader {
   if (!omitted) return right
-  return Object.create(right, {
+  const without = <Facts extends object>(facts: Facts) => ({ ...facts, [omitted]: new Map() })
+  const mutant: PageFactsReader = Object.create(right, {
+    loadAuthors: {
+      value: async (...asked: Parameters<PageFactsReader['loadAuthors']>) =>
+        without(await right.loadAuthors(...asked)),
+    },
     load: {
-      value: async (...asked: Parameters<PageFactsReader['load']>) => ({
-        ...(await right.load(...asked)),
-        [omitted]: new Map(),
-      }),
+      value: async (...asked: Parameters<PageFactsReader['load']>) =>
+        without(await Object.getPrototypeOf(right).load.apply(mutant, asked)),
     },
   })
+  return mutant
 }
 
 /** Mutates the strategies of one process. */

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import type { Db } from '../../../src/db/mongo.ts'
-import { Stamping } from '../../../src/db/stamps.ts'
 import { registerStrategies } from '../../../src/feed/feeds.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { newsMax } from '../../../src/feed/timeline/news.ts'
@@ -40,7 +39,7 @@ export class PollSimulation {
   /** The services of the poll under way, whose calls may be held. */
   private polling: Services
   private readonly answers = new AnswersAgain(
-    () => new Stamping(this.polling.versions),
+    () => this.polling.stamping(),
     () => this.count('answered again'),
   )
   /** Whether the transaction of a post waits before its commit. */

@@ -1,4 +1,4 @@
-import { floorsMark, versionsMark } from '../../../src/db/marks.ts'
+import { marks } from '../../../src/db/marks.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
@@ -63,7 +63,7 @@ export async function emptied({ collections }: Services, { registered }: Setting
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
     strategies.updateMany(resting as object, { $unset: { floor: '' } }),
-    meta.deleteMany({ _id: { $nin: [versionsMark, floorsMark] } }),
+    meta.deleteMany({ _id: { $nin: [...marks] } }),
   ])
 }
 

@@ -1,19 +1,19 @@
 import { ApolloServer } from '@apollo/server'
+import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled'
 import fastifyApollo from '@as-integrations/fastify'
 import { fastify } from 'fastify'
 import { type GraphQLResolveInfo, Kind } from 'graphql'
-import { Redis } from 'ioredis'
 import { handleRequests } from '../../child-process.ts'
 import { verifyAuthorization } from '../../tokens.ts'
-import { RedisFeed } from './redis-feed.ts'
-import { type RedisServerConfig, toConnection } from './redis-server-config.ts'
+import { openFeed, type RivalConfig } from './open-feed.ts'
+import { type RivalFeed, toConnection } from './rival-feed.ts'
 
-// The feed on Redis behind Apollo and Fastify, the packages that Feedline uses.
-let feed: RedisFeed | undefined
+// The feed of a rival behind Apollo and Fastify, the packages that Feedline uses.
+let feed: RivalFeed | undefined
 
 const typeDefs = `
   type Query {
-    timeline(first: Int!, since: ID): PostConnection!
+    timeline(first: Int!): PostConnection!
     user(handle: ID!): User!
   }
   type Mutation { createPost(text: String!): CreatePostPayload! }
@@ -30,24 +30,23 @@ const typeDefs = `
     likeCount: Int!
     viewerHasLiked: Boolean!
   }
-  type Author { handle: ID! name: String! }
+  type Author { handle: ID! name: String! avatarUrl: String }
   type User { handle: ID! posts(first: Int!): PostConnection! }
 `
 
 interface Viewer {
   readonly viewer: string
-  readonly feed: RedisFeed
+  readonly feed: RivalFeed
 }
 
 const resolvers = {
   Query: {
     timeline: async (
       _: unknown,
-      { first: limit, since }: { first: number; since?: string },
+      { first: limit }: { first: number },
       { viewer, feed }: Viewer,
       info: GraphQLResolveInfo,
-    ) =>
-      toConnection(await feed.readTimeline(viewer, { limit, since, counts: selectsCounts(info) })),
+    ) => toConnection(await feed.readTimeline(viewer, { limit, counts: selectsCounts(info) })),
     user: (_: unknown, { handle }: { handle: string }) => ({ handle }),
   },
   User: {
@@ -75,17 +74,19 @@ const selectsCounts = ({ fieldNodes }: GraphQLResolveInfo): boolean => {
 }
 
 const http = fastify()
-const apollo = new ApolloServer<Viewer>({ typeDefs, resolvers })
+// The plugin for cache control wraps every resolver. Its hints are of no use here.
+const plugins = [ApolloServerPluginCacheControlDisabled()]
+const apollo = new ApolloServer<Viewer>({ typeDefs, resolvers, plugins })
 await apollo.start()
 await http.register(fastifyApollo(apollo), {
   context: async ({ headers }) => {
-    if (!feed) throw new Error('the server has no connection to Redis')
+    if (!feed) throw new Error('the server has no database')
     return { viewer: verifyAuthorization(headers.authorization), feed }
   },
 })
 await http.listen({ port: 0, host: '127.0.0.1' })
-handleRequests((message: RedisServerConfig | { cpu: true }) => {
+handleRequests((message: RivalConfig | { cpu: true }) => {
   if ('cpu' in message) return process.cpuUsage()
-  feed = new RedisFeed(new Redis({ port: message.redisPort }), message.checks)
+  feed = openFeed(message)
   return { port: Number(new URL(http.listeningOrigin).port) }
 })

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Redis } from 'ioredis'
 import { handleRequests } from '../../child-process.ts'
 import { verifyAuthorization } from '../../tokens.ts'
-import { RedisFeed } from './redis-feed.ts'
-import { type RedisServerConfig, toConnection } from './redis-server-config.ts'
+import { openFeed, type RivalConfig } from './open-feed.ts'
+import { type RivalFeed, toConnection } from './rival-feed.ts'
 
-// The feed on Redis behind plain HTTP.
-let feed: RedisFeed | undefined
+// The feed of a rival behind plain HTTP.
+let feed: RivalFeed | undefined
 
 const server = createServer(async (request, response) => {
   const { status, body } = await answerRequest(request).catch((error: Error) => ({
@@ -23,9 +22,9 @@ const server = createServer(async (request, response) => {
 })
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-handleRequests((message: RedisServerConfig | { cpu: true }) => {
+handleRequests((message: RivalConfig | { cpu: true }) => {
   if ('cpu' in message) return process.cpuUsage()
-  feed = new RedisFeed(new Redis({ port: message.redisPort }), message.checks)
+  feed = openFeed(message)
   return { port: (server.address() as AddressInfo).port }
 })
 
@@ -35,14 +34,15 @@ interface Answer {
 }
 
 /**
- * `GET /timeline?limit=50&counts=true`, `GET /timeline?since=POST` with 304 for nothing new, `GET /users/HANDLE/posts`
+ * `GET /timeline?limit=50&counts=true`, `GET /timeline?since=POST&version=V` with 304 for
+ * nothing new under the same version, `GET /users/HANDLE/posts`
  * and `POST /posts`.
  */
 async function answerRequest(request: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   const reader = verifyAuthorization(request.headers.authorization)
-  if (!feed) throw new Error('the server has no connection to Redis')
+  if (!feed) throw new Error('the server has no database')
   const [path = '', search] = (request.url ?? '').split('?')
   if (request.method === 'POST') {
     const { text } = JSON.parse(Buffer.concat(chunks).toString())
@@ -58,6 +58,8 @@ async function answerRequest(request: IncomingMessage): Promise<Answer> {
   }
   const counts = asked.get('counts') === 'true'
   const page = await feed.readTimeline(reader, { limit, counts, since })
-  if (since && page.posts.length === 0) return { status: 304 }
-  return { status: 200, body: { data: { timeline: toConnection(page) } } }
+  if (since && page.posts.length === 0 && page.version === asked.get('version'))
+    return { status: 304 }
+  const { version } = page
+  return { status: 200, body: { data: { timeline: { ...toConnection(page), version } } } }
 }

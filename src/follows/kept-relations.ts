@@ -1,0 +1,78 @@
+import { Memory } from '../db/memory.ts'
+import type { Stamping } from '../db/stamps.ts'
+import { relationsOf } from '../db/versions.ts'
+import type { UserId } from '../lib/ids.ts'
+import type { RestrictionKind } from '../visibility/rules.ts'
+import type { Follows } from './follows.ts'
+import type { Restrictions } from './restrictions.ts'
+
+/** The users that a reader follows, and the mutes and blocks between the reader and others. */
+export interface Relations {
+  readonly followees: ReadonlySet<UserId>
+  readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
+}
+
+/** What is known about a reader. */
+interface Entry {
+  /** Undefined if there are too many. */
+  readonly relations: Relations | undefined
+  /** The versions before they were read. Undefined: the reader had none. */
+  readonly versions: readonly (string | undefined)[]
+}
+
+/** The most followees, and the most restrictions, that are kept of a reader. */
+const relationsMax = 5_000
+
+/** The parts that {@link KeptRelations} works with. */
+interface KeptRelationsParts {
+  readonly follows: Pick<Follows, 'followeesOfAll'>
+  readonly restrictions: Pick<Restrictions, 'restrictionsOf'>
+  readonly bytesMax: number
+  readonly keptMsMax: number
+}
+
+/**
+ * The relations of readers in memory. They are current while the version of the reader's relations is, and that of
+ * registrations, which an import raises. A reader who comes once leaves no version in the database.
+ */
+export class KeptRelations {
+  private readonly entries: Memory<Entry>
+
+  constructor(private readonly parts: KeptRelationsParts) {
+    this.entries = new Memory({ ...parts, name: 'relations', largestShare: 1 / 16, bytesOf })
+  }
+
+  /**
+   * The relations of a reader. No command if they are in memory, otherwise two. For the second read of a reader, three
+   * more if the version is missing.
+   * @param stamping has seen the versions of the reader's relations and of registrations.
+   * @returns undefined for a reader with more than 5,000 followees or restrictions.
+   */
+  async load(reader: UserId, stamping: Stamping): Promise<Relations | undefined> {
+    const subjects = [...relationsOf([reader]), 'registrations' as const]
+    const entry = this.entries.get(reader)
+    const versions = entry
+      ? await stamping.see(subjects)
+      : subjects.map((one) => stamping.valueOf(one))
+    const isCurrent =
+      entry !== undefined &&
+      versions.every((one, at) => one !== undefined && one === entry.versions[at])
+    this.entries.countRead(isCurrent)
+    if (isCurrent) return entry.relations
+    const relations = await this.read(reader)
+    this.entries.set(reader, { relations, versions })
+    return relations
+  }
+
+  private async read(reader: UserId): Promise<Relations | undefined> {
+    const [edges, restrictions] = await Promise.all([
+      this.parts.follows.followeesOfAll([reader], relationsMax + 1),
+      this.parts.restrictions.restrictionsOf(reader, relationsMax + 1),
+    ])
+    if (edges.length > relationsMax || restrictions === undefined) return undefined
+    return { followees: new Set(edges.map(({ followee }) => followee)), restrictions }
+  }
+}
+
+const bytesOf = ({ relations }: Entry): number =>
+  500 + (relations ? 100 * relations.followees.size + 300 * relations.restrictions.size : 0)

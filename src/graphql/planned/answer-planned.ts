@@ -1,0 +1,221 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { DocumentNode, GraphQLSchema } from 'graphql'
+import type { EngagementSummary } from '../../engagement/summaries.ts'
+import type { FeedService } from '../../feed/timeline/feed-service.ts'
+import type { TimelinePage } from '../../feed/timeline/page.ts'
+import type { PageFactsReader } from '../../feed/timeline/page-facts.ts'
+import { isGraphql } from '../../http/graphql-route.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
+import { operationLabelOf } from '../../metrics/requests.ts'
+import type { KeptPosts } from '../../posts/kept-posts.ts'
+import type { Post } from '../../posts/post.ts'
+import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/spans.ts'
+import type { KeptAccount } from '../../users/kept-accounts.ts'
+import { registersDocument } from '../answer-again.ts'
+import { fillTemplate } from '../answer-template.ts'
+import { limits } from '../limits.ts'
+import { isObject } from '../named-documents.ts'
+import type { PersistedDocuments } from '../persisted-documents.ts'
+import { clientOf, crowdOf, type RateLimiter } from '../rate-limit.ts'
+import { isStableTimeline } from '../stable.ts'
+import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
+import { type PlannedPage, planTimeline, type TimelinePlan } from './timeline-plan.ts'
+
+/** What {@link answerPlanned} works with. */
+export interface AnswerPlannedParts {
+  readonly schema: GraphQLSchema
+  readonly feed: FeedService
+  readonly pageFacts: Pick<PageFactsReader, 'isKept'>
+  readonly keptPosts: KeptPosts
+  readonly limiter: RateLimiter
+  readonly persisted: PersistedDocuments
+  readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
+}
+
+/**
+ * Answers signed-in queries of one timeline by a plan of their document, byte for byte as graphql-js does, but from texts
+ * of posts that are kept. Any other request is left to Apollo, which the rate limits do not charge again. So is the wording
+ * of a failure. The commands of {@link FeedService.timeline}. Call it after {@link readDocuments}, and before the route is added.
+ */
+export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts): void {
+  const { limiter, pageFacts, persisted, viewerOf } = parts
+  const plans = new Plans(parts.schema)
+  http.addHook('preHandler', async (request, reply) => {
+    const { read, keeping } = request
+    // Without it, the request has variables that no timeline takes, or no verified viewer.
+    if (!isGraphql(request) || reply.sent || !read?.document || !keeping) return
+    if (registersDocument(request, persisted)) return
+    const viewer = await viewerOf(request)
+    const operation = operationOf(request)
+    if (viewer === undefined || !operation) return
+    const { operationName, variables } = operation
+    const plan = plans.find(read.document, operationName)
+    const prepared = plan?.prepare(variables)
+    if (!plan || !prepared || prepared.cost > limits.cost) return
+    const { args, cost } = prepared
+    const place = placeOf(parts.feed, args)
+    if (!place || !(await pageFacts.isKept().catch(() => false))) return
+    const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
+    const { paid } = read
+    const charged = keeping.chargeOf(cost) ?? (cost > paid ? undefined : read)
+    const { charge } = charged ?? {
+      charge: await limiter.charge(client, { cost, mutations: 0, paid }),
+    }
+    keeping.noteCharge(cost, charge)
+    if (charge?.refusal) return
+    const label = operationLabelOf(operationName, true)
+    const span = beginOperation(`query ${label}`, {
+      'graphql.operation.type': 'query',
+      'graphql.operation.name': label,
+    })
+    const planned = await inSpan('Query.timeline', async () => {
+      const page = await readPlanned(parts, { plan, place, viewer, keeping })
+      if (!page) return undefined
+      const template = await plan.render(page, cost, limits.cost)
+      return { stamp: page.stamp, template, body: fillTemplate(template, summariesOf(page)) }
+    }).catch((error: Error) => {
+      keeping.failure = error
+      return undefined
+    })
+    endSpan(span, keeping.failure && errorTypeOf(keeping.failure))
+    // A post was deleted since, or has a form that only graphql-js shows.
+    if (planned?.body === undefined) return
+    const { stamp, template, body } = planned
+    if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, template)
+    keeping.noteCost(cost)
+    if (request.scope) Object.assign(request.scope, { viewer, operation: label })
+    reply.headers(charge?.headers ?? {})
+    return reply.type('application/json').send(body)
+  })
+}
+
+type Keeping = NonNullable<FastifyRequest['keeping']>
+type Place = NonNullable<ReturnType<typeof placeOf>>
+
+/** The part of a timeline that is asked for. Undefined for wrong arguments, which the resolver refuses. */
+function placeOf(feed: FeedService, args: TimelineArgs) {
+  const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
+  try {
+    feed.checkRequest(filter)
+    return { ...timelineWindowOf(args), filter }
+  } catch {
+    return undefined
+  }
+}
+
+/** @returns undefined if a post or an author cannot be rendered from memory. */
+async function readPlanned(
+  { feed, keptPosts }: AnswerPlannedParts,
+  {
+    plan,
+    place: { window, base, filter },
+    viewer,
+    keeping,
+  }: {
+    readonly plan: TimelinePlan
+    readonly place: Place
+    readonly viewer: UserId
+    readonly keeping: Keeping
+  },
+): Promise<PlannedPage | undefined> {
+  const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window }, keeping.stamping)
+  const authors = accountsOf(page)
+  if (!authors || !page.items.every(({ post }) => isRenderable(post, authors))) return undefined
+  const accountOf = (author: UserId) => authors.get(author) as KeptAccount
+  return {
+    ...page,
+    reader: viewer,
+    pollCursor: presentPollCursor(page, window, base),
+    follows: (user) => page.facts.some(({ followed }) => followed.has(user)),
+    shownOf: ({ post }) => {
+      const { profile } = accountOf(post.author)
+      return { post: post as Post, author: profile as NonNullable<typeof profile> }
+    },
+    renderPost: (by, shown) =>
+      keptPosts.renderOnce(shown.post, accountOf(shown.post.author), by, () => by.render(shown)),
+  }
+}
+
+/** The accounts of all authors of a page. Undefined where nothing is kept. */
+function accountsOf({ facts }: TimelinePage): ReadonlyMap<UserId, KeptAccount> | undefined {
+  const accounts = new Map<UserId, KeptAccount>()
+  for (const { accounts: some } of facts) {
+    if (!some) return undefined
+    for (const [id, account] of some) accounts.set(id, account)
+  }
+  return accounts
+}
+
+const isRenderable = (
+  post: TimelinePage['items'][number]['post'],
+  authors: ReadonlyMap<UserId, KeptAccount>,
+): boolean => 'createdAt' in post && authors.get(post.author)?.profile !== undefined
+
+function summariesOf({ facts }: TimelinePage): ReadonlyMap<PostId, EngagementSummary> {
+  return new Map(facts.flatMap(({ summaries }) => [...(summaries ?? [])]))
+}
+
+/**
+ * The operation that a request names, and its variables.
+ * @returns undefined for a request that Apollo refuses, or reads in another way.
+ */
+function operationOf({ method, url, body }: FastifyRequest):
+  | {
+      readonly operationName: string | undefined
+      readonly variables: Readonly<Record<string, unknown>>
+    }
+  | undefined {
+  const members = method === 'GET' ? parametersOf(url) : isObject(body) ? body : undefined
+  if (!members) return undefined
+  const { operationName, variables, extensions } = members
+  const isUsual =
+    (operationName == null || typeof operationName === 'string') &&
+    [variables, extensions].every((one) => one == null || isObject(one))
+  if (!isUsual) return undefined
+  return {
+    operationName: (operationName as string | null | undefined) ?? undefined,
+    variables: (variables as Readonly<Record<string, unknown>> | null | undefined) ?? {},
+  }
+}
+
+/** The members of a request by GET. Undefined if one of them is there twice, or is no JSON. */
+function parametersOf(url: string): Readonly<Record<string, unknown>> | undefined {
+  const parameters = new URL(url, 'http://localhost').searchParams
+  const members = ['operationName', 'variables', 'extensions'].map((name) => {
+    const [text, ...more] = parameters.getAll(name)
+    return { name, text, isOne: more.length === 0 }
+  })
+  if (!members.every(({ isOne }) => isOne)) return undefined
+  try {
+    return Object.fromEntries(
+      members.flatMap(({ name, text }) => {
+        if (text === undefined) return []
+        return [[name, name === 'operationName' ? text : (JSON.parse(text) as unknown)]]
+      }),
+    )
+  } catch {
+    return undefined
+  }
+}
+
+/** The plans of documents that are in memory. */
+class Plans {
+  private readonly plans = new WeakMap<
+    DocumentNode,
+    Map<string | undefined, TimelinePlan | undefined>
+  >()
+
+  constructor(private readonly schema: GraphQLSchema) {}
+
+  /** The plan of an operation. Undefined if only graphql-js answers it. */
+  find(document: DocumentNode, operationName: string | undefined): TimelinePlan | undefined {
+    const plans =
+      this.plans.get(document) ?? new Map<string | undefined, TimelinePlan | undefined>()
+    this.plans.set(document, plans)
+    if (plans.has(operationName)) return plans.get(operationName)
+    const plan = planTimeline(this.schema, document, operationName)
+    // Clients may send any number of names that the document does not have.
+    if (plan || operationName === undefined) plans.set(operationName, plan)
+    return plan
+  }
+}

@@ -1,0 +1,130 @@
+import type { GraphQLObjectType } from 'graphql'
+import { countFields, viewerFields } from '../../engagement/kinds.ts'
+import type { UserId } from '../../lib/ids.ts'
+import { timeOf } from '../../lib/ids.ts'
+import { nameFacets } from '../../posts/facets.ts'
+import type { Post } from '../../posts/post.ts'
+import type { User } from '../../users/users.ts'
+import { postNodeId, userNodeId } from '../node-id.ts'
+import { type Field, fieldsOf, type Scope, Unplanned } from './fields.ts'
+
+/** A post with its author, as all readers see it. */
+export interface ShownPost {
+  readonly post: Post
+  readonly author: User
+}
+
+/** What the reader's relations decide about a post. */
+export interface ReaderFacts {
+  readonly reader: UserId
+  readonly followsAuthor: boolean
+}
+
+type Shared = (shown: ShownPost) => string
+type Own = (shown: ShownPost, facts: ReaderFacts) => string
+
+/**
+ * A part of the JSON of a post:
+ * - `shared`: the same for all readers, so it is rendered once and kept with the post;
+ * - `own`: the reader's relations decide it;
+ * - `fresh`: the name of a field without a version, which is read for each answer.
+ */
+type Part = { readonly shared: Shared } | { readonly own: Own } | { readonly fresh: string }
+
+/** A part that is not shared. */
+export type Gap = Exclude<Part, { readonly shared: Shared }>
+
+/** How the JSON of posts is rendered: shared pieces, with a gap between each two. */
+export interface PostPlan {
+  readonly render: (shown: ShownPost) => readonly string[]
+  readonly gaps: readonly Gap[]
+}
+
+/** Plans a selection on a post. @throws {Unplanned} if it has a field that only graphql-js answers. */
+export function planPost(scope: Scope, post: Field): PostPlan {
+  const pieces: Shared[][] = [[]]
+  const gaps: Gap[] = []
+  for (const part of objectParts(fieldsOf(scope, post), partsOfPost(scope))) {
+    if ('shared' in part) pieces.at(-1)?.push(part.shared)
+    else {
+      gaps.push(part)
+      pieces.push([])
+    }
+  }
+  const render = (shown: ShownPost) =>
+    pieces.map((writers) => writers.map((write) => write(shown)).join(''))
+  return { render, gaps }
+}
+
+const literal = (text: string): Part => ({ shared: () => text })
+
+/** The parts of an object with some fields. */
+const objectParts = (fields: readonly Field[], partsOf: (field: Field) => readonly Part[]) => [
+  ...fields.flatMap((field, at) => [
+    literal(`${at === 0 ? '{' : ','}${JSON.stringify(field.key)}:`),
+    ...partsOf(field),
+  ]),
+  literal('}'),
+]
+
+const partsOfPost =
+  (scope: Scope) =>
+  (field: Field): readonly Part[] => {
+    const { name } = field
+    if (name === 'author') return objectParts(fieldsOf(scope, field), partsOfAuthor)
+    if (name === 'viewerCanDelete')
+      return [{ own: ({ post }, { reader }) => String(post.author === reader) }]
+    if (viewerFields.has(name) || countFields.has(name as never)) return [{ fresh: name }]
+    if (name === 'attachments') {
+      const write = listWriter(scope, field)
+      return [{ shared: ({ post }) => write(post.attachments) }]
+    }
+    if (name === 'facets') {
+      const write = listWriter(scope, field)
+      return [{ shared: ({ post }) => write(nameFacets(post.text, post.facets)) }]
+    }
+    const value = postValues[name]
+    if (!value) throw new Unplanned()
+    return [{ shared: ({ post }) => JSON.stringify(value(post)) }]
+  }
+
+const postValues: Readonly<Record<string, (post: Post) => string>> = {
+  __typename: () => 'Post',
+  id: postNodeId,
+  text: ({ text }) => text,
+  createdAt: ({ id }) => timeOf(id).toISOString(),
+}
+
+function partsOfAuthor({ name }: Field): readonly Part[] {
+  if (name === 'isViewer')
+    return [{ own: ({ post }, { reader }) => String(post.author === reader) }]
+  if (name === 'viewerFollows') return [{ own: (_, { followsAuthor }) => String(followsAuthor) }]
+  const value = authorValues[name]
+  if (!value) throw new Unplanned()
+  return [{ shared: ({ author }) => JSON.stringify(value(author) ?? null) }]
+}
+
+const authorValues: Readonly<Record<string, (author: User) => string | undefined>> = {
+  __typename: () => 'User',
+  id: ({ handle }) => userNodeId(handle),
+  handle: ({ handle }) => handle,
+  name: ({ name }) => name,
+  bio: ({ bio }) => bio,
+  avatarUrl: ({ avatarUrl }) => avatarUrl,
+  bannerUrl: ({ bannerUrl }) => bannerUrl,
+  createdAt: ({ createdAt }) => createdAt.toISOString(),
+}
+
+/** Writes a list of objects without resolvers, whose selected fields are leaves. */
+function listWriter(scope: Scope, list: Field): (items: readonly object[]) => string {
+  const type = list.type as GraphQLObjectType
+  const fields = fieldsOf(scope, list).map(({ key, name, isLeaf }) => {
+    if (!isLeaf) throw new Unplanned()
+    const before = `${JSON.stringify(key)}:`
+    return name === '__typename'
+      ? () => before + JSON.stringify(type.name)
+      : (item: object) => before + JSON.stringify((item as Record<string, unknown>)[name] ?? null)
+  })
+  return (items) =>
+    `[${items.map((item) => `{${fields.map((write) => write(item)).join(',')}}`).join(',')}]`
+}

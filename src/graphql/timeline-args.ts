@@ -1,0 +1,58 @@
+import { ArgsType, Field } from 'type-graphql'
+import type { FeedStrategyName } from '../feed/strategies/list.ts'
+import type { TimelinePage } from '../feed/timeline/page.ts'
+import { cursorAfterPage, type PollCursor, positionOf } from '../feed/timeline/poll-cursor.ts'
+import type { TimeId } from '../lib/ids.ts'
+import type { Window } from '../lib/page.ts'
+import { timeCursors } from '../list/cursor.ts'
+import { ConnectionArgs, windowWith } from './connection.ts'
+import { pollCursors } from './poll-cursor.ts'
+import { FeedStrategyEnum } from './types/common.ts'
+
+@ArgsType()
+export class TimelineArgs extends ConnectionArgs {
+  @Field(() => FeedStrategyEnum, {
+    nullable: true,
+    description:
+      'The strategy that assembles the timeline. All strategies return the same posts. Only maintained strategies are accepted.',
+  })
+  readonly strategy?: FeedStrategyName | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: "Shows only authors in this group of the viewer's.",
+  })
+  readonly group?: string | null
+}
+
+/** The window of a timeline, which may also begin at a poll cursor, and where it begins. */
+export function timelineWindowOf(args: TimelineArgs): {
+  readonly window: Window
+  readonly base: PollCursor | TimeId | undefined
+} {
+  const {
+    before: base,
+    after,
+    ...size
+  } = windowWith(args, (argument, text) => {
+    const poll = argument === 'before' ? pollCursors.decode(text) : undefined
+    return poll ?? timeCursors.parse(argument, text)
+  })
+  const before = typeof base === 'object' ? positionOf(base) : base
+  return {
+    window: { ...size, ...(after && { after: after as TimeId }), ...(before && { before }) },
+    base,
+  }
+}
+
+/** The cursor of a client that holds the page. Null if it was not selected, or for a page after a cursor. */
+export function presentPollCursor(
+  { items, watermark, isCut }: TimelinePage,
+  window: Window,
+  base: PollCursor | TimeId | undefined,
+): string | null {
+  if (watermark === undefined) return null
+  const places = items.map(({ at }) => at)
+  const cursor = cursorAfterPage(window, base, { posts: places, watermark, isCut })
+  return cursor ? pollCursors.encode(cursor) : null
+}

@@ -1,0 +1,205 @@
+import * as fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { useApp } from '../support/app.ts'
+import { lawRuns } from '../support/seed.ts'
+import { handle } from '../support/services.ts'
+
+const app = useApp({ FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX,CACHE' })
+const [reader, friend, other] = [handle('reader'), handle('friend'), handle('other')]
+let plannedPosts = 0
+
+beforeAll(async () => {
+  const { services } = app
+  for (const user of [reader, friend, other]) {
+    await services.users.create(user, {
+      name: `The “name” of ${user}\u2028`,
+      ...(user === friend
+        ? { bio: 'line\nline', avatarUrl: 'https://pictures.example/friend' }
+        : {}),
+    })
+  }
+  for (const user of [friend, other]) await services.follows.follow(reader, user)
+  await services.follows.setGroups(reader, friend, ['close'])
+  const attachments = [
+    { url: 'https://a.example/1', kind: 'IMAGE' as const, alt: '"quoted"', width: 3, height: 4 },
+  ]
+  for (const [at, author] of [friend, other, reader, friend, other, friend].entries()) {
+    const text = `${at} é 🙂 "x" \\ #tag @friend https://example.com/?a=b&c </script>`
+    const post = await services.posts.create(author, { text, ...(at % 2 ? { attachments } : {}) })
+    if (at % 3 === 0) await services.engagements.add('likes', reader, { id: post.id, author })
+    if (at % 2 === 0) await services.engagements.add('shares', friend, { id: post.id, author })
+  }
+  await app.rest()
+  const { keptPosts } = services
+  const right = keptPosts.renderOnce.bind(keptPosts)
+  keptPosts.renderOnce = (...asked) => {
+    plannedPosts++
+    return right(...asked)
+  }
+})
+
+/** Sends an operation. @returns the bytes of the answer without the id of its request. */
+async function bytesOf(as: string, query: string, variables: object, operationName?: string) {
+  const response = await fetch(`${app.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Dev ${as}` },
+    body: JSON.stringify({ query, variables, ...(operationName ? { operationName } : {}) }),
+  })
+  const type = response.headers.get('content-type')
+  return `${response.status} ${type} ${(await response.text()).replace(/"requestId":"[^"]*"/g, '')}`
+}
+
+type Selection = string
+
+const leaf = (...names: readonly string[]) => fc.constantFrom(...names)
+const aliased = (field: fc.Arbitrary<string>) =>
+  fc.tuple(fc.constantFrom('', '', '', 'a: ', 'b: '), field).map(([alias, text]) => alias + text)
+/** Fields of a type, some under an alias, some within fragments. Equal aliases of different fields are left out. */
+const selectionOf = (type: string, field: fc.Arbitrary<string>): fc.Arbitrary<Selection> =>
+  fc
+    .array(fc.tuple(aliased(field), fc.constantFrom('', '', `... on ${type} `, '... ')), {
+      minLength: 1,
+      maxLength: 6,
+    })
+    .map((fields) => {
+      const byKey = new Map<string, string>()
+      const texts = fields.flatMap(([text, around]) => {
+        const key = /^\w+/.exec(text)?.[0] ?? ''
+        const name = text.replace(/^\w+: /, '')
+        if ((byKey.get(key) ?? name) !== name) return []
+        byKey.set(key, name)
+        return around === '' ? text : `${around}{ ${text} }`
+      })
+      return `{ ${texts.join(' ')} }`
+    })
+const below = (name: string, selection: fc.Arbitrary<Selection>) =>
+  selection.map((text) => `${name} ${text}`)
+
+const author = selectionOf(
+  'User',
+  leaf(
+    ...['__typename', 'id', 'handle', 'name', 'bio', 'avatarUrl', 'bannerUrl', 'createdAt'],
+    ...['isViewer', 'viewerFollows', 'viewerCanFollow'],
+  ),
+)
+const attachment = selectionOf(
+  'Attachment',
+  leaf('__typename', 'url', 'kind', 'alt', 'width', 'height', 'blurhash'),
+)
+const facet = selectionOf(
+  'TextFacet',
+  fc.oneof(
+    { weight: 12, arbitrary: leaf('__typename', 'start', 'end', 'kind', 'handle', 'tag', 'url') },
+    { weight: 1, arbitrary: fc.constant('user { handle }') },
+  ),
+)
+const post = selectionOf(
+  'Post',
+  fc.oneof(
+    leaf('__typename', 'id', 'text', 'createdAt', 'viewerCanDelete'),
+    leaf('likeCount', 'commentCount', 'shareCount', 'viewerHasLiked', 'viewerHasShared'),
+    below('author', author),
+    below('attachments', attachment),
+    below('facets', facet),
+  ),
+)
+const edge = selectionOf(
+  'TimelineEdge',
+  fc.oneof(leaf('__typename', 'cursor'), below('node', post), below('node', post)),
+)
+const pageInfo = selectionOf(
+  'PageInfo',
+  leaf('__typename', 'startCursor', 'endCursor', 'hasNextPage', 'hasPreviousPage'),
+)
+const timeline = selectionOf(
+  'TimelineConnection',
+  fc.oneof(
+    leaf('__typename', 'strategy', 'servedBy', 'pending'),
+    below('edges', edge),
+    below('edges', edge),
+    below('pageInfo', pageInfo),
+  ),
+)
+/** Mostly the first values. */
+const mostly = <T>(usual: readonly T[], rare: readonly T[]) =>
+  fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...rare) },
+  )
+const operation = fc.record({
+  selection: timeline,
+  as: mostly([reader, friend], [other, 'nobody']),
+  variables: fc.record(
+    {
+      first: mostly([1, 3, 5, 100], [0, 101, -1, null]),
+      strategy: mostly(['INBOX', 'CACHE', 'FANOUT_ON_READ'], ['TIME_BUCKETS', '', null]),
+      group: mostly(['', null], ['close', 'none', 'not a group!']),
+      after: mostly(['', null], ['no cursor']),
+    },
+    { requiredKeys: [] },
+  ),
+})
+
+let asked = 0
+/** The same operation twice: as it is, and with a directive, with which only graphql-js answers it. */
+const textsOf = (selection: Selection) => {
+  const declared = '($first: Int, $strategy: FeedStrategy, $group: String, $after: String)'
+  const field = 'timeline(first: $first, strategy: $strategy, group: $group, after: $after)'
+  const text = (directive: string) =>
+    `query Asked${declared} { ${field} ${directive} ${selection} } # ${asked++}`
+  return { planned: text(''), executed: text('@include(if: true)') }
+}
+
+describe('an answer by a plan', () => {
+  test('has the same bytes as that of graphql-js, for any selection and any variables', async () => {
+    const before = plannedPosts
+    await fc.assert(
+      fc.asyncProperty(operation, async ({ selection, as, variables }) => {
+        const { planned, executed } = textsOf(selection)
+        const expected = await bytesOf(as, executed, variables)
+        // The first answer is noted, the second is kept, and the third is sent from memory.
+        for (let times = 0; times < 3; times++)
+          expect(await bytesOf(as, planned, variables)).toBe(expected)
+      }),
+      { numRuns: lawRuns(100) },
+    )
+    expect(plannedPosts - before).toBeGreaterThan(100)
+  })
+
+  test.each([
+    [
+      'another operation of the document',
+      'query A { timeline { servedBy } } query B { timeline { strategy } }',
+      'B',
+    ],
+    ['an operation that the document lacks', 'query A { timeline { servedBy } }', 'C'],
+    [
+      'no operation of several',
+      'query A { timeline { servedBy } } query B { timeline { strategy } }',
+      undefined,
+    ],
+    [
+      'a named fragment',
+      'query A { timeline { ...T } } fragment T on TimelineConnection { edges { node { text } } }',
+      'A',
+    ],
+    ['an alias', '{ mine: timeline(first: 2) { edges { node { text } } } }', undefined],
+    [
+      'literal arguments',
+      '{ timeline(first: 2, strategy: CACHE) { servedBy edges { node { text } } } }',
+      undefined,
+    ],
+    [
+      'a default value',
+      'query A($first: Int = 2) { timeline(first: $first) { edges { cursor } } }',
+      'A',
+    ],
+  ])('is the same with %s', async (_, query, operationName) => {
+    const executed = query.replaceAll(
+      / timeline(\([^)]*\))?/g,
+      (text) => `${text} @include(if: true)`,
+    )
+    const expected = await bytesOf(reader, `${executed} # ${asked++}`, {}, operationName)
+    expect(await bytesOf(reader, `${query} # ${asked++}`, {}, operationName)).toBe(expected)
+  })
+})

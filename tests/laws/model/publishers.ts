@@ -1,0 +1,133 @@
+import { createIdempotencyKey, type IdempotencyKey } from '../../../src/db/idempotency.ts'
+import type { PostId, UserId } from '../../../src/lib/ids.ts'
+import type { ServiceConfig, Services } from '../../../src/services.ts'
+import { sameLimits } from '../../support/engagement.ts'
+import { gate, silent } from '../../support/jobs.ts'
+import { type ServicesHarness, servicesOver } from '../../support/services.ts'
+import type { Step } from './race-steps.ts'
+import { type Documents, firstConflict, restore } from './races.ts'
+import { type Around, watchedDatabase } from './stored-timelines.ts'
+
+const engagement = sameLimits({ threshold: 3, capacity: 2 })
+
+/** The part of a harness that processes share. */
+type Deployment = Pick<ServicesHarness, 'database' | 'clock'>
+
+/** The key of a post with this text. */
+export const keyOf = (author: UserId, text: string): IdempotencyKey | undefined =>
+  createIdempotencyKey(author, 'createPost', { clientMutationId: text, text } as object)
+
+/** Publishes a post with an idempotency key. A repeat has the same id. */
+export async function publish(
+  { posts }: Services,
+  author: UserId,
+  text: string,
+): Promise<PostId | undefined> {
+  return (await posts.create(author, { text }, keyOf(author, text)))?.id
+}
+
+/** Another process. Its driver calls go through `around` from `watch` on. */
+export function processOver(
+  { database, clock }: Deployment,
+  maintained: ServiceConfig['feed']['maintained'],
+  around: Around,
+) {
+  let isWatched = false
+  const over = watchedDatabase(database, (label, call) =>
+    isWatched ? around(label, call) : call(),
+  )
+  const services = servicesOver(over, clock, engagement, 'collection', { maintained })
+  services.inline.start(services.tasks, silent)
+  return {
+    services,
+    watch: () => {
+      isWatched = true
+    },
+  }
+}
+
+/** A process that publishes without jobs, and knows the author's followers. */
+export async function publisher(deployment: Deployment, author: UserId, around: Around) {
+  const process = processOver(deployment, ['INBOX'], around)
+  const { services, watch } = process
+  await services.permit.renew()
+  await publish(services, author, 'before')
+  keepValid(services)
+  watch()
+  return services
+}
+
+/** On a slow machine, a permit would be confirmed in the middle of a test, or not be valid any more. */
+function keepValid({ permit }: Services): void {
+  const permitted = permit.current()
+  const giveUp = permit.giveUp.bind(permit)
+  let isHeld = true
+  permit.giveUp = () => {
+    isHeld = false
+    giveUp()
+  }
+  permit.current = () => (isHeld ? permitted : undefined)
+}
+
+/** Holds the call with this number. */
+export function heldAt(at: number) {
+  const calls: string[] = []
+  const [reached, going] = [gate(), gate()]
+  const around: Around = async (label, call) => {
+    if (calls.push(label) - 1 === at) {
+      reached.open()
+      await going.opened
+    }
+    return call()
+  }
+  return { around, calls, reached: reached.opened, go: going.open }
+}
+
+/** Dies at the call with this number, before or after it. Nothing is sent later. */
+export function dyingAt(at: number, when: 'before' | 'after') {
+  const calls: string[] = []
+  let isDead = false
+  const die = () => {
+    isDead = true
+    throw new Error('the process is dead')
+  }
+  const around: Around = async (label, call) => {
+    if (isDead) die()
+    if (calls.push(label) - 1 !== at) return call()
+    if (when === 'after') await call()
+    return die()
+  }
+  return { around, calls }
+}
+
+/** A race: a process does something, held at one of its calls, while another one does something else. */
+export interface Race {
+  readonly deployment: Deployment
+  readonly main: Services
+  readonly given: Documents
+  readonly author: UserId
+  readonly meanwhile: Step
+  /** Done once the held process goes on and has ended. */
+  readonly afterwards: Step
+  readonly mutate?: ((slow: Services) => void) | undefined
+}
+
+/** Plays a race with the post of a process that needs no job. @returns whether the call was reached. */
+export async function playPost(race: Race, at: number): Promise<boolean> {
+  const { deployment, main, given, author, meanwhile, afterwards } = race
+  await restore(main, given)
+  const { around, reached, go } = heldAt(at)
+  const slow = await publisher(deployment, author, around)
+  race.mutate?.(slow)
+  const posted = publish(slow, author, 'new')
+  const isReached = await Promise.race([reached.then(() => true), posted.then(() => false)])
+  await using meeting = firstConflict(deployment.database.client)
+  const other = meanwhile(main)
+  // A write that collides with a held transaction retries in vain until the transaction goes on.
+  await Promise.race([other, meeting.met])
+  go()
+  await Promise.all([other, posted])
+  slow.permit.giveUp()
+  await afterwards(main)
+  return isReached
+}

@@ -1,5 +1,6 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type EdgeSource, edgeSources } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
@@ -173,20 +174,17 @@ export class Follows {
     limit: number,
   ): Promise<readonly { readonly user: UserId; readonly followee: UserId }[]> {
     const { collection, owner, other, membership } = this.parts.edges.following
-    const docs = await collection
-      .find(
-        { [owner]: { $in: [...users] } },
-        {
-          ...requestTimeout,
-          batchSize: limit + 1,
-          // With a reverse index, the membership index begins with the followee.
-          ...(owner === 'user' ? { hint: membership } : {}),
-          projection: { _id: 0, [owner]: 1, [other]: 1 },
-        },
-      )
-      .sort({ [owner]: 1 })
-      .limit(limit)
-      .toArray()
+    const docs = await findAtOnce(
+      collection,
+      { [owner]: { $in: [...users] } },
+      {
+        projection: { _id: 0, [owner]: 1, [other]: 1 },
+        sort: { [owner]: 1 },
+        limit,
+        // With a reverse index, the membership index begins with the followee.
+        ...(owner === 'user' ? { hint: membership } : {}),
+      },
+    )
     return docs.map((doc) => ({ user: doc[owner] as UserId, followee: doc[other] as UserId }))
   }
 

@@ -1,6 +1,7 @@
-import { requestTimeout, singleBatch } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, RestrictionDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
@@ -73,18 +74,15 @@ export class Restrictions {
     owner: UserId,
     limit: number,
   ): Promise<Map<UserId, Set<RestrictionKind>> | undefined> {
-    const docs = await this.parts.collections.restrictions
-      .find(
-        { owner },
-        {
-          ...requestTimeout,
-          batchSize: limit + 1,
-          projection: { _id: 0, other: 1, kind: 1 },
-          hint: { owner: 1, other: 1, kind: 1 },
-        },
-      )
-      .limit(limit)
-      .toArray()
+    const docs = await findAtOnce(
+      this.parts.collections.restrictions,
+      { owner },
+      {
+        projection: { _id: 0, other: 1, kind: 1 },
+        hint: { owner: 1, other: 1, kind: 1 },
+        limit,
+      },
+    )
     return docs.length < limit ? restrictionsIn(docs) : undefined
   }
 

@@ -5,6 +5,7 @@ import {
   type Collections,
   type UserStatsDoc,
 } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -109,8 +110,10 @@ export class UserStats {
   }
 
   private async readAccounts(ids: readonly UserId[], tx?: Tx): Promise<Account[]> {
-    const options = { ...singleBatch, ...tx, projection: accountProjection }
-    return this.stats.find({ _id: { $in: [...ids] } }, options).toArray()
+    const filter = { _id: { $in: [...ids] } }
+    const options = { projection: accountProjection }
+    if (!tx) return findAtOnce<UserStatsDoc, Account>(this.stats, filter, options)
+    return this.stats.find(filter, { ...singleBatch, ...tx, ...options }).toArray()
   }
 
   /**

@@ -1,6 +1,7 @@
-import { requestTimeout, singleBatch } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
 import { conforms } from '../db/shape.ts'
 import { shapes } from '../db/shapes.ts'
@@ -58,7 +59,7 @@ export interface UsersParts {
 /** The accounts. The handle is the `_id`. */
 export class Users {
   private readonly loadDocs = shareFewKeys('users', (ids: readonly UserId[]) =>
-    this.parts.collections.users.find(hasAccount(ids), singleBatch).toArray(),
+    findAtOnce(this.parts.collections.users, hasAccount(ids)),
   )
 
   constructor(private readonly parts: UsersParts) {}

@@ -1,6 +1,8 @@
 import { Memory } from '../db/memory.ts'
+import { shareReads } from '../db/shared-reads.ts'
 import type { Stamping } from '../db/stamps.ts'
 import { relationsOf } from '../db/versions.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import type { Follows } from './follows.ts'
@@ -23,10 +25,13 @@ interface Entry {
 /** The most followees, and the most restrictions, that are kept of a reader. */
 const relationsMax = 5_000
 
+/** The most followees, and the most restrictions, that readers share in a command. */
+const sharedMax = 10_000
+
 /** The parts that {@link KeptRelations} works with. */
 interface KeptRelationsParts {
   readonly follows: Pick<Follows, 'followeesOfAll'>
-  readonly restrictions: Pick<Restrictions, 'restrictionsOf'>
+  readonly restrictions: Pick<Restrictions, 'restrictionsOfAll'>
   readonly bytesMax: number
   readonly keptMsMax: number
 }
@@ -37,14 +42,18 @@ interface KeptRelationsParts {
  */
 export class KeptRelations {
   private readonly entries: Memory<Entry>
+  private readonly readShared = shareReads('relations', (readers: readonly UserId[]) =>
+    this.readAll([...new Set(readers)]),
+  )
 
   constructor(private readonly parts: KeptRelationsParts) {
     this.entries = new Memory({ ...parts, name: 'relations', largestShare: 1 / 16, bytesOf })
   }
 
   /**
-   * The relations of a reader. No command if they are in memory, otherwise two. For the second read of a reader, three
-   * more if the version is missing.
+   * The relations of a reader. No command if they are in memory, otherwise two, which concurrent readers share; readers
+   * who have more than 10,000 of a kind together also have two commands each. For the second read of a reader, three more
+   * if the version is missing.
    * @param stamping has seen the versions of the reader's relations and of registrations.
    * @returns undefined for a reader with more than 5,000 followees or restrictions.
    */
@@ -65,12 +74,29 @@ export class KeptRelations {
   }
 
   private async read(reader: UserId): Promise<Relations | undefined> {
-    const [edges, restrictions] = await Promise.all([
-      this.parts.follows.followeesOfAll([reader], relationsMax + 1),
-      this.parts.restrictions.restrictionsOf(reader, relationsMax + 1),
+    const found = (await this.readShared([reader])) ?? (await this.readAll([reader]))
+    return found?.get(reader)
+  }
+
+  /** @returns undefined if the readers have too many relations for one command. */
+  private async readAll(
+    readers: readonly UserId[],
+  ): Promise<ReadonlyMap<UserId, Relations | undefined> | undefined> {
+    const { follows, restrictions } = this.parts
+    const [edges, restricted] = await Promise.all([
+      follows.followeesOfAll(readers, sharedMax),
+      restrictions.restrictionsOfAll(readers, sharedMax),
     ])
-    if (edges.length > relationsMax || restrictions === undefined) return undefined
-    return { followees: new Set(edges.map(({ followee }) => followee)), restrictions }
+    if (edges.length >= sharedMax || !restricted) return undefined
+    const edgesOf = groupBy(edges, ({ user }) => user)
+    const foundOf = (reader: UserId): Relations | undefined => {
+      const followees = new Set((edgesOf.get(reader) ?? []).map(({ followee }) => followee))
+      const own = restricted.get(reader) ?? new Map()
+      return Math.max(followees.size, own.size) > relationsMax
+        ? undefined
+        : { followees, restrictions: own }
+    }
+    return new Map(readers.map((reader) => [reader, foundOf(reader)]))
   }
 }
 

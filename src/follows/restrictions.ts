@@ -67,23 +67,25 @@ export class Restrictions {
   }
 
   /**
-   * All restrictions between `owner` and others. One covered command on one shard.
+   * All restrictions between each of `owners` and others, up to `limit` of them. One covered command.
    * @returns undefined for `limit` of them or more.
    */
-  async restrictionsOf(
-    owner: UserId,
+  async restrictionsOfAll(
+    owners: readonly UserId[],
     limit: number,
-  ): Promise<Map<UserId, Set<RestrictionKind>> | undefined> {
+  ): Promise<Map<UserId, Map<UserId, Set<RestrictionKind>>> | undefined> {
     const docs = await findAtOnce(
       this.parts.collections.restrictions,
-      { owner },
+      { owner: { $in: [...owners] } },
       {
-        projection: { _id: 0, other: 1, kind: 1 },
+        projection: { _id: 0, owner: 1, other: 1, kind: 1 },
         hint: { owner: 1, other: 1, kind: 1 },
         limit,
       },
     )
-    return docs.length < limit ? restrictionsIn(docs) : undefined
+    if (docs.length >= limit) return undefined
+    const byOwner = groupBy(docs, ({ owner }) => owner as UserId)
+    return new Map([...byOwner].map(([owner, some]) => [owner, restrictionsIn(some)]))
   }
 
   /** The restrictions of pairs: by viewer, and then by user. One covered command, none without pairs. */

@@ -28,7 +28,7 @@ export const broadcasts: readonly Broadcast[] = [
     command: 'find',
     collection: 'posts',
     by: 'request',
-    why: 'With `TIMELINE_ENTRIES=id`, an entry does not name its author. Use `link` or `text`.',
+    why: 'With `TIMELINE_ENTRIES=id`, an entry does not name its author. Use `author` or `text`.',
   },
   {
     from: 'src/jobs/',

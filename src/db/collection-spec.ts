@@ -29,7 +29,8 @@ export type HandlePlace =
 
 /**
  * The indexes of a collection, its shard key on a sharded cluster, and the shape of its documents. A change takes a
- * migration. An index whose definition changes gets a new name, so that it is built beside the old one.
+ * migration, but a new optional field takes none. An index whose definition changes gets a new name, so that it is built
+ * beside the old one.
  */
 export interface CollectionSpec {
   /** What a document is, for docs/explanation/architecture.md. */

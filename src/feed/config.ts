@@ -30,7 +30,10 @@ export interface FeedConfig extends SettingValues {
   readonly timelineDaysMax: number
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
-  /** Memory for answers with pages and news that are kept while they are unchanged, in MB. */
+  /**
+   * Memory in MB: half for posts, accounts and relations of pages, half for answers that are sent again while nothing
+   * has changed. 0: none is kept.
+   */
   readonly pageCacheMb: number
 }
 

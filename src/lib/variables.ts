@@ -88,7 +88,8 @@ interface VariableTexts {
   readonly reason: string
   /**
    * Which processes over one database may differ in it. `own`: all may. `database`: the registration of a strategy keeps
-   * its value, and every process uses that one. `equal`: a process with another value refuses to start.
+   * its value, and every process uses that one. `equal`: a process with another value refuses to start, by a
+   * check in `open-database.ts`.
    */
   readonly processes: 'own' | 'database' | 'equal'
   /** Whether no message may show its value. */

@@ -1,5 +1,6 @@
 import { Kind, print } from 'graphql'
 import { beforeAll, expect, test } from 'vitest'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { engagementNodeId, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { readPages } from '../../src/list/pipeline.ts'
@@ -18,10 +19,8 @@ import { size } from '../support/seed.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { readDefinitions, readFileNames } from '../support/written-operations.ts'
 
-const strategies = ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
-
 const app = useApp(
-  { FEED_MAINTAINED: strategies.join(',') },
+  { FEED_MAINTAINED: feedStrategyNames.join(',') },
   withLimits({ threshold: 2, capacity: 1_000 }),
 )
 
@@ -109,7 +108,7 @@ beforeAll(async () => {
     const asked = names.filter((one) => one !== 'group' || !names.includes('handle'))
     const own = Object.fromEntries(asked.map((one) => [one, variables[one]]))
     return names.includes('strategy')
-      ? strategies.map((strategy) => ({ query, variables: { ...own, strategy } }))
+      ? feedStrategyNames.map((strategy) => ({ query, variables: { ...own, strategy } }))
       : [{ query, variables: own }]
   })
   const isQuery = ({ query }: { readonly query: string }) => query.startsWith('query')

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import { type Finding, Report } from '../../src/integrity/report.ts'
 import { reconcile } from '../../src/integrity/run.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
@@ -16,7 +17,6 @@ import { timelineDamages } from './damage/timelines.ts'
 
 const graphDamages = [...accountDamages, ...edgeDamages]
 const fans = Array.from({ length: 7 }, (_, n) => handle(`fan${n}`))
-const stored = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 const compared = [
   ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'restrictions'] as const),
   ...(['posts', 'overflow', 'engagements_by_user'] as const),
@@ -174,7 +174,10 @@ function testTable(harness: ServicesHarness, damages: readonly Damage[]): void {
 describe('accounts and edges', () => testTable(useServices(), graphDamages))
 describe('likes, comments and shares', () => testTable(useServices(), listDamages))
 describe('timelines and jobs', () => {
-  testTable(useServices('collection', undefined, { maintained: stored }), timelineDamages)
+  testTable(
+    useServices('collection', undefined, { maintained: materialisedNames }),
+    timelineDamages,
+  )
 })
 
 test('the documentation lists all invariants of src, and each invariant finds a damage', async () => {

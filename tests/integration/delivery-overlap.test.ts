@@ -1,12 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
+import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { deliveryOf, type Job, useFeedFixture } from '../support/feed-fixture.ts'
 import { storeOf } from '../support/services.ts'
 
-const strategies: MaterialisedName[] = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX']
-
-describe.each(strategies)('a post deleted during its delivery, %s', (name) => {
+describe.each(materialisedNames)('a post deleted during its delivery, %s', (name) => {
   const fixture = useFeedFixture(name, 'author')
 
   async function scene() {

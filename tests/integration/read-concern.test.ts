@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { countUsers } from '../../src/integrity/invariants/accounts.ts'
 import { readPages } from '../../src/list/pipeline.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices('collection', undefined, {
-  maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
+  maintained: feedStrategyNames,
 })
 const [ann, ben] = [handle('ann'), handle('ben')]
 const window = { limit: 5, backward: false }

@@ -1,12 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { materialisedNames as everyStrategy } from '../../src/feed/strategies/list.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { runCommand } from '../support/command-line.ts'
 import { lawRuns } from '../support/seed.ts'
 import { handle, type ServicesHarness, storeOf, useServices } from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 
-const everyStrategy = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as const
 const all = 'all that FANOUT_ON_READ shows'
 
 describe('a database on which nothing but the services wrote', () => {

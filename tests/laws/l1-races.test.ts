@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
@@ -48,7 +48,7 @@ const small = { entries: 'text', cacheSize: 4, sizedBucketSize: 2 } as const
 const feeds = {
   stored: {
     ...small,
-    maintained: ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'] as FeedStrategyName[],
+    maintained: materialisedNames as readonly FeedStrategyName[],
   },
   celebrities: {
     ...small,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { useServices } from '../support/services.ts'
@@ -13,7 +14,7 @@ import { storedProblems } from './model/stored-timelines.ts'
 const kills = lawKills(5)
 const cacheSize = 50
 const harness = useServices('collection', undefined, {
-  maintained: ['FANOUT_ON_READ', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'INBOX'],
+  maintained: feedStrategyNames,
   cacheSize,
 })
 const ofInbox = useServices('collection', undefined, { maintained: ['FANOUT_ON_READ', 'INBOX'] })
@@ -25,7 +26,7 @@ test(
     const plan = {
       // 1,000 followers on average.
       ...{ audiences: [100, 900, 2_000], kills, pauseMs: 250 },
-      variables: [{ FEED_MAINTAINED: 'TIME_BUCKETS,SIZED_BUCKETS,CACHE,INBOX' }],
+      variables: [{ FEED_MAINTAINED: materialisedNames.join() }],
     }
     const audience = await openAudience(harness, plan)
     // Some of the followers have a cache.

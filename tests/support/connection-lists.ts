@@ -1,4 +1,4 @@
-import { type EngagementKind, engagementKinds } from '../../src/engagement/kinds.ts'
+import { type PublicKind, publicKinds } from '../../src/engagement/kinds.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { TestApp } from './app.ts'
 import { handle } from './services.ts'
@@ -148,7 +148,7 @@ export class ConnectionLists {
   }
 
   private blockedLists(): Record<string, ConnectionList> {
-    const engagement = (kind: EngagementKind): BlockedList => ({
+    const engagement = (kind: PublicKind): BlockedList => ({
       field: kind,
       inside: 'node',
       add: async (owner, person) =>
@@ -171,7 +171,7 @@ export class ConnectionLists {
         add: async (owner, person) =>
           this.app.services.engagements.add('likes', owner, await this.postOf(person)),
       },
-      ...Object.fromEntries(engagementKinds.map((kind) => [kind, engagement(kind)])),
+      ...Object.fromEntries(publicKinds.map((kind) => [kind, engagement(kind)])),
     }
     return Object.fromEntries(
       Object.entries(lists).map(([name, list]) => {

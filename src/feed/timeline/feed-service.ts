@@ -59,7 +59,9 @@ export class FeedService {
   /**
    * Loads one page of the reader's timeline, newest first, without gaps or repeats along its cursors.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
-   * Cost: the strategy's commands and one for facts and contents, and the same again for each refill.
+   * Cost: the strategy's commands, one for versions, and one for counts and posts that are not in memory. Where nothing is
+   * kept, one for all facts instead of these two. Two for the relations of the reader, and two for accounts, that are not
+   * in memory. The same again for each refill.
    * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the reader waits. None
    * for FANOUT_ON_READ. With `stamping`, those of {@link readSlice}.
    * @param stamping of a request whose answer is kept while the stamp of the page is current. Default: no stamp.
@@ -136,7 +138,7 @@ export class FeedService {
    * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or
    * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
    * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
-   * Cost: the strategy's commands and one for facts, and the same again for each refill. With `stamping`, one for the
+   * Cost: as of {@link timeline}, without `pending` and `watermark`. With `stamping`, one for the
    * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
    */
   async readSlice(

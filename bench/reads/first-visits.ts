@@ -5,10 +5,14 @@ import { loadNames, type Side } from './side.ts'
 /** The number of requests of a new process that count as its first ones. */
 const firstRequests = 100
 
+/** The number of first visits after them that warm up their code, which other pages do not run. */
+const warmUpVisits = 300
+
 /**
  * Measures pages of readers that the server has never seen, each asked for once. So what all readers share is warm, but
  * nothing of a reader is kept: a new server of Feedline first answers a hundred other visitors, then it is warmed up by the
- * readers, who are none of the visitors. A rival keeps nothing of a reader, so its running server answers.
+ * readers, who are none of the visitors, and by some of the visitors. A rival keeps nothing of a reader, so its running
+ * server answers.
  */
 export async function measureFirstVisits(
   side: Side,
@@ -19,7 +23,8 @@ export async function measureFirstVisits(
   const requests = visitors
     .map((reader) => side.page(reader, 'counts'))
     .filter((request) => request !== undefined)
-  const later = requests.slice(firstRequests)
+  const warming = requests.slice(firstRequests, firstRequests + warmUpVisits)
+  const later = requests.slice(firstRequests + warmUpVisits)
   if (later.length < firstRequests) throw new Error('the graph has too few readers')
   const server = await side.startNew?.(visitors)
   const measureLater = async (visited: Side) => {
@@ -34,5 +39,6 @@ export async function measureFirstVisits(
   const first = await measureLoad(fresh, context, firstOnes, 200, firstOnes.length)
   // Pages of other readers only: a mix would also read pages of the visitors.
   await warmUp(fresh, { ...context, audience: { ...context.audience, visitors: [] } })
+  await measureLoad(fresh, context, warming, 200, warming.length)
   return { firstRequests: first, firstVisit: await measureLater(fresh) }
 }

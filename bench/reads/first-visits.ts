@@ -5,9 +5,6 @@ import { loadNames, type Side } from './side.ts'
 /** The number of requests of a new process that count as its first ones. */
 const firstRequests = 100
 
-/** The number of first visits after them that warm up their code, which other pages do not run. */
-const warmUpVisits = 300
-
 /**
  * Measures pages of readers that the server has never seen, each asked for once. So what all readers share is warm, but
  * nothing of a reader is kept: a new server of Feedline first answers a hundred other visitors, then it is warmed up by the
@@ -23,8 +20,10 @@ export async function measureFirstVisits(
   const requests = visitors
     .map((reader) => side.page(reader, 'counts'))
     .filter((request) => request !== undefined)
-  const warming = requests.slice(firstRequests, firstRequests + warmUpVisits)
-  const later = requests.slice(firstRequests + warmUpVisits)
+  // A half of the others warms up the code of first visits, which other pages do not run.
+  const half = Math.ceil((firstRequests + requests.length) / 2)
+  const warming = requests.slice(firstRequests, half)
+  const later = requests.slice(half)
   if (later.length < firstRequests) throw new Error('the graph has too few readers')
   const server = await side.startNew?.(visitors)
   const measureLater = async (visited: Side) => {

@@ -13,6 +13,7 @@ import { type EntryContent, entryContents } from './entries.ts'
 import {
   type FeedStrategyName,
   feedStrategyNames,
+  isMaterialised,
   type SettingName,
   type SettingValues,
   settings,
@@ -93,8 +94,7 @@ export function readFeedConfig(given: Given): { config: FeedConfig; problems: re
   const own = readVariables(ofStrategies, given)
   const valueFor = (name: SettingName) => own.values[settings[name].variable] as number
   const maintained = feedStrategyNames.filter(
-    (name) =>
-      name === 'FANOUT_ON_READ' || name === e.FEED_STRATEGY || e.FEED_MAINTAINED.includes(name),
+    (name) => !isMaterialised(name) || name === e.FEED_STRATEGY || e.FEED_MAINTAINED.includes(name),
   )
   const config = {
     strategy: e.FEED_STRATEGY,

@@ -61,7 +61,10 @@ export async function presentPosts(
 ): Promise<Map<PostRef, Post>> {
   const { viewer } = ctx
   const [hidden, authors, viewerHas, facets] = await Promise.all([
-    ctx.loaders.hiddenAmong(posts.map(({ author }) => author)),
+    ctx.loaders.visibility.hiddenAmong(
+      'POSTS',
+      posts.map(({ author }) => author),
+    ),
     selection.has('author')
       ? presentUsers(
           ctx,
@@ -173,8 +176,12 @@ export async function presentEngagements(
   const engagements = all.filter(({ isMalformed }) => !isMalformed)
   const people = engagements.map(({ actor }) => actor)
   const others = engagements.filter(({ actor }) => actor !== ctx.viewer)
-  const [hidden, users, posts, facets] = await Promise.all([
-    ctx.loaders.hiddenAmong(others.flatMap(({ actor, post }) => [actor, post.author])),
+  const [hidden, hiddenPosts, users, posts, facets] = await Promise.all([
+    ctx.loaders.hiddenAmong(others.map(({ actor }) => actor)),
+    ctx.loaders.visibility.hiddenAmong(
+      'POSTS',
+      others.map(({ post }) => post.author),
+    ),
     selection.has('user') ? presentUsers(ctx, people, selection.of('user')) : undefined,
     selection.has('post')
       ? presentPostRefs(
@@ -186,7 +193,7 @@ export async function presentEngagements(
     presentFacets(ctx, engagements, selection),
   ])
   const isVisible = ({ kind, actor, post }: Engagement) =>
-    actor === ctx.viewer || (isPublic(kind) && !hidden.has(actor) && !hidden.has(post.author))
+    actor === ctx.viewer || (isPublic(kind) && !hidden.has(actor) && !hiddenPosts.has(post.author))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []

@@ -13,7 +13,7 @@ import { DomainError } from '../errors.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
-import { type List, shownWithList } from '../list/pipeline.ts'
+import { type List, shownWithUser } from '../list/pipeline.ts'
 import type { SplitRemoval } from '../users/deletion.ts'
 import {
   type Content,
@@ -177,7 +177,7 @@ export class Posts {
     return {
       read: (authors, range, past) => rangesByOwner(list, authors, range, past),
       placeOf: ({ id }) => id,
-      ...shownWithList,
+      ...shownWithUser('POSTS', ({ author }: Post | PostRef) => author),
     }
   }
 

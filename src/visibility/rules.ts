@@ -13,7 +13,8 @@ export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boole
  * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have the posts of a followee
  *   proposed for it;
  * - POST: name a post: open it by its id, engage with it, or list it among liked posts;
- * - PERSON: see a profile, or what belongs to a person in an answer, such as posts and entries;
+ * - POSTS: see the posts of an author, wherever an answer shows them;
+ * - PERSON: see a profile, or what else belongs to a person in an answer, such as entries;
  * - FOLLOW: follow a user;
  * - SUGGESTION: have a user suggested.
  */
@@ -22,6 +23,7 @@ export type Purpose =
   | 'AUTHOR'
   | 'FOLLOWEE'
   | 'POST'
+  | 'POSTS'
   | 'PERSON'
   | 'FOLLOW'
   | 'SUGGESTION'
@@ -101,7 +103,7 @@ export const rules = {
   }),
   BLOCKED: rule({
     meaning: 'The viewer blocked the author, or the author blocked the viewer.',
-    forbids: ['TIMELINE', 'AUTHOR', 'FOLLOWEE', 'POST', 'PERSON', 'FOLLOW', 'SUGGESTION'],
+    forbids: ['TIMELINE', 'AUTHOR', 'FOLLOWEE', 'POST', 'POSTS', 'PERSON', 'FOLLOW', 'SUGGESTION'],
     facts: ['restrictions'],
     hides: (viewer, { user }, { restrictions }) =>
       user !== viewer && hasBlock(restrictions.get(user)),

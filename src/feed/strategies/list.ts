@@ -7,7 +7,10 @@ import { sizedBuckets } from './sized-buckets.ts'
 import type { MaterialisedStrategy, StrategyTexts } from './strategy.ts'
 import { timeBuckets } from './time-buckets.ts'
 
-/** Every strategy that stores timelines. A new strategy is a file with its descriptor, and a line here. */
+/**
+ * Every strategy that stores timelines. A new strategy is a file with its descriptor, and a line here. One that stores
+ * nothing is a line in {@link strategies}, and does not compile until `feeds.ts` creates it.
+ */
 const materialised = [
   timeBuckets,
   sizedBuckets,
@@ -33,11 +36,14 @@ type Materialised = (typeof materialised)[number]
 export type FeedStrategyName = (typeof strategies)[number]['name']
 export const feedStrategyNames: readonly FeedStrategyName[] = strategies.map(({ name }) => name)
 
+/** The strategies that store nothing. Every process serves them. */
+export type ComputedName = Exclude<FeedStrategyName, MaterialisedName>
+
 /** The strategies that store timelines. */
 export type MaterialisedName = Materialised['name']
 export const materialisedNames: readonly MaterialisedName[] = materialised.map(({ name }) => name)
 export const isMaterialised = (name: FeedStrategyName): name is MaterialisedName =>
-  name !== fanoutOnRead.name
+  materialisedNames.some((one) => one === name)
 
 /** One value for each strategy that stores timelines. */
 export type ByStrategy<T> = Readonly<Record<MaterialisedName, T>>

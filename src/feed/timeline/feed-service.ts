@@ -79,7 +79,7 @@ export class FeedService {
     const mark = request.watermark ? await watermarks.load(reader, strategy, group) : undefined
     const waits =
       request.pending &&
-      strategy !== 'FANOUT_ON_READ' &&
+      isMaterialised(strategy) &&
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
     const query = { reader, group, projection, profiles, counts, viewerHas, range: rangeOf(window) }
     // Versions that were read before the watermark could hide a delivery that ended since.
@@ -158,7 +158,7 @@ export class FeedService {
         tries <= triesMax &&
         registration !== undefined &&
         isBackfilled(registration, query.reader)
-      const strategy = isCovered ? name : 'FANOUT_ON_READ'
+      const strategy = isCovered || !isMaterialised(name) ? name : 'FANOUT_ON_READ'
       const list = new TimelineList(this.parts, query, strategy, registration)
       try {
         const slices = await readRange(list, [query.reader], query.range)

@@ -4,15 +4,19 @@ import type { List } from '../../list/pipeline.ts'
 import type { Posts } from '../../posts/posts.ts'
 import { isShown } from '../../visibility/rules.ts'
 import type { Registration } from '../registry/registry.ts'
-import type { FeedStrategyName } from '../strategies/list.ts'
+import {
+  type ComputedName,
+  type FeedStrategyName,
+  isMaterialised,
+  type MaterialisedName,
+} from '../strategies/list.ts'
 import type { Candidates, Entry, FeedStrategy } from '../strategies/strategy.ts'
 import type { TimelineItem, TimelineQuery } from './page.ts'
 import type { PageFacts, PageFactsReader } from './page-facts.ts'
 
 /** The strategies that clients of this process can request, by name. */
-export type FeedStrategies = Partial<Readonly<Record<FeedStrategyName, FeedStrategy>>> & {
-  readonly FANOUT_ON_READ: FeedStrategy
-}
+export type FeedStrategies = Readonly<Record<ComputedName, FeedStrategy>> &
+  Partial<Readonly<Record<MaterialisedName, FeedStrategy>>>
 
 /** What a {@link TimelineList} reads from. */
 export interface TimelineParts {
@@ -67,7 +71,7 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     if (++this.rounds > storedRoundsMax) this.servedBy = 'FANOUT_ON_READ'
     const { entries, complete, readsPosts } = await this.propose(range)
     if (readsPosts) this.readsPosts = true
-    if (this.servedBy !== 'FANOUT_ON_READ' && (complete || entries.length > 0)) this.isStored = true
+    if (isMaterialised(this.servedBy) && (complete || entries.length > 0)) this.isStored = true
     const last = entries.at(-1)?.id
     if (complete || entries.length >= range.limit) return new Map([[this.query.reader, entries]])
     this.servedBy = 'FANOUT_ON_READ'

@@ -1,7 +1,7 @@
 import { commandMsMax } from '../../db/client.ts'
 import { transactionBounds } from '../../db/transaction.ts'
 import { clockSkewMaxMs, neighbour, type PostId, timeIdAt, type UserId } from '../../lib/ids.ts'
-import type { FeedStrategyName } from '../strategies/list.ts'
+import { type FeedStrategyName, isMaterialised } from '../strategies/list.ts'
 import type { Pending, Waiting } from './pending.ts'
 
 /**
@@ -41,7 +41,7 @@ export class Watermarks {
     // Read before the deliveries. So a post that is committed after that read is above the watermark.
     const now = this.now()
     const committed = below(now - commitMsMax - clockSkewMaxMs)
-    if (strategy === 'FANOUT_ON_READ') return { watermark: committed }
+    if (!isMaterialised(strategy)) return { watermark: committed }
     const waiting = await this.pending.findWaiting(reader, group)
     const oldest = below(now - deliveryMsMax)
     const first = await this.pending.firstUndelivered(waiting.delivered, oldest)

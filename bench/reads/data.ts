@@ -15,9 +15,10 @@ import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
 export const readStrategies = ['CACHE', 'INBOX'] as const
 export type ReadStrategy = (typeof readStrategies)[number]
 
-/** The strategy of a server or of services. Entries hold author and text. */
+/** The strategy of a server or of services. Entries hold what they hold by default. */
 export const strategyEnv = (strategy: ReadStrategy) => ({
-  ...{ FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy, TIMELINE_ENTRIES: 'text' },
+  FEED_STRATEGY: strategy,
+  FEED_MAINTAINED: strategy,
 })
 
 /** Who takes part in the loads. All but the composers have more than a page. */

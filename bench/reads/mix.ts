@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { postText } from '../feeds/bulk-data.ts'
+import { newIdEachTime } from '../idempotency.ts'
 import { runOpenLoop } from '../load.ts'
 import type { Audience } from './data.ts'
 import { findSustainedRate, type MixKind, mixes, mixKindAt, pickAt } from './mix-plan.ts'
@@ -62,7 +64,8 @@ const sendOn = (
   { method = 'POST', path = '/graphql', headers = {}, body }: HttpRequest,
 ) =>
   new Promise<void>((resolve, reject) => {
-    const text = body === undefined ? undefined : String(body)
+    const text =
+      body === undefined ? undefined : `${body}`.replace(newIdEachTime, () => randomUUID())
     const length = text === undefined ? {} : { 'content-length': Buffer.byteLength(text) }
     const sent = request(
       { agent, port, host: '127.0.0.1', method, path, headers: { ...headers, ...length } },

@@ -29,7 +29,7 @@ import {
   work,
 } from './model/race-steps.ts'
 import { type Documents, readAll, restore } from './model/races.ts'
-import { comparedTimelines } from './model/stored-timelines.ts'
+import { type Around, comparedTimelines } from './model/stored-timelines.ts'
 
 const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
 /** The calls of a post without a job whose author's followers are known. */
@@ -119,6 +119,30 @@ describe('a process that dies', () => {
     expect(dead.permit.current()).toBeUndefined()
     const [left] = await main.collections.outbox.find().toArray()
     expect(left).toMatchObject({ kind: 'timelines.permit', leased: expect.any(String) })
+    await rest()
+  })
+})
+
+describe('a process that lives', () => {
+  const subjects = ['timeline:ben', 'registrations'] as const
+
+  test.each([
+    ['is cut off once makes all kept answers out of date before the client has its answer', 1, true],
+    ['keeps failing leaves its permit to a worker', Number.POSITIVE_INFINITY, false],
+  ])('and whose command for the new versions %s', async (_, failures, isHeld) => {
+    await restore(main, given)
+    let left = failures
+    const around: Around = async (label, call) => {
+      if (label.startsWith('versions.') && left-- > 0) throw new Error('the socket is closed')
+      return call()
+    }
+    const living = await publisher(harness, author, around)
+    const before = await main.versions.loadOrCreate(subjects)
+    await publish(living, author, 'new')
+    const after = await main.versions.load(subjects)
+    expect(subjects.some((one) => after.get(one) !== before.get(one))).toBe(isHeld)
+    expect(living.permit.current() !== undefined).toBe(isHeld)
+    living.permit.giveUp()
     await rest()
   })
 })

@@ -8,6 +8,7 @@ import type { Outbox } from '../../jobs/outbox.ts'
 import { type Job, type JobQueue, LeaseLost } from '../../jobs/queue.ts'
 import { permitKind, permitMs } from '../registry/permits.ts'
 import type { Registered, Registry } from '../registry/registry.ts'
+import { combineSmallWrites } from './follower-walk.ts'
 
 /** How long after a confirmation a delivery without a job may begin, in milliseconds. */
 const validMs = 6_000
@@ -53,6 +54,7 @@ export class DeliveryPermit {
   private held: Held | undefined
   private renewing: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
+  private readonly outdating = combineSmallWrites<never>(() => this.raise())
 
   constructor(private readonly parts: PermitParts) {}
 
@@ -96,6 +98,15 @@ export class DeliveryPermit {
 
   /** What a worker does for a process that has died. One transaction of one command. */
   async runLeft(): Promise<void> {
+    await this.raise()
+  }
+
+  /** Makes all kept answers out of date. One transaction of one command, which concurrent calls share. */
+  async outdateAnswers(): Promise<void> {
+    await this.outdating.submit('', [])
+  }
+
+  private async raise(): Promise<void> {
     const { collections, transactions } = this.parts
     await transactions.run((tx) => raiseVersions(collections, ['registrations'], tx))
   }

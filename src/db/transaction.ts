@@ -177,8 +177,8 @@ export class Transactions {
           state.committing = false
           throw error
         }
-        if (!isCommitUnknown(error) && !isUnreachable(error)) throw error
-        if (performance.now() >= giveUpAt) throw unknownOutcome(error)
+        const repeats = isCommitUnknown(error) || isUnreachable(error)
+        if (!repeats || performance.now() >= giveUpAt) throw unknownOutcome(error)
         await sleep(backoffMs(attempt, { baseMs: 20, capMs: 500 }))
       }
     }
@@ -197,10 +197,18 @@ const deadlineError = (cause: unknown): DomainError =>
       )
     : noAnswer(cause, nothingChanged)
 
+class UnknownOutcome extends DomainError {
+  constructor(cause: unknown) {
+    super(
+      'UNAVAILABLE',
+      'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
+      { cause },
+    )
+  }
+}
+
 /** The error of a write that may have been committed. */
-export const unknownOutcome = (cause?: unknown): DomainError =>
-  new DomainError(
-    'UNAVAILABLE',
-    'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
-    { cause },
-  )
+export const unknownOutcome = (cause?: unknown): DomainError => new UnknownOutcome(cause)
+
+/** Whether a write that failed with this error may have been committed. */
+export const isOutcomeUnknown = (error: unknown): boolean => error instanceof UnknownOutcome

@@ -127,7 +127,11 @@ describe('a process that lives', () => {
   const subjects = ['timeline:ben', 'registrations'] as const
 
   test.each([
-    ['is cut off once makes all kept answers out of date before the client has its answer', 1, true],
+    [
+      'is cut off once makes all kept answers out of date before the client has its answer',
+      1,
+      true,
+    ],
     ['keeps failing leaves its permit to a worker', Number.POSITIVE_INFINITY, false],
   ])('and whose command for the new versions %s', async (_, failures, isHeld) => {
     await restore(main, given)

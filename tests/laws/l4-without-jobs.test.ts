@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { backfillJobs } from '../../src/feed/registry/backfill-jobs.ts'
 import { permitMs } from '../../src/feed/registry/permits.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { Services } from '../../src/services.ts'
@@ -251,6 +252,7 @@ const hasty =
     const { registrations, collections } = services
     const settle = async (_id: string) => {
       await collections.strategies.updateOne({ _id }, { $unset: { settlesAt: '' } })
+      await collections.outbox.updateMany(backfillJobs(), { $set: { runAt: new Date(0) } })
       return true
     }
     const right = Reflect.get(registrations, 'settle')
@@ -284,6 +286,23 @@ describe.each(['SIZED_BUCKETS', 'CACHE'] as const)('%s that is registered', (nam
     await register(name)(main)
     const registration = await main.collections.strategies.findOne({ _id: name })
     expect(registration).toMatchObject({ complete: true })
+    await rest()
+  })
+
+  test('is complete soon, also if a worker looks for jobs before it is known that nothing waits', async () => {
+    await restore(main, given)
+    let looks = 0
+    const { services: slow, watch } = processOver(harness, ['INBOX', name], async (label, call) => {
+      if (label === 'outbox.findOne' && looks++ === 0) await work(main)
+      return call()
+    })
+    watch()
+    await slow.registrations.register(name, slow.configured[name])
+    expect(looks).toBe(1)
+    await work(main)
+    const registration = await main.collections.strategies.findOne({ _id: name })
+    expect(registration).toMatchObject({ complete: true })
+    expect(await main.collections.outbox.countDocuments()).toBe(0)
     await rest()
   })
 

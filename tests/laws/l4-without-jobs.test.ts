@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { backfillJobs } from '../../src/feed/registry/backfill-jobs.ts'
 import { permitMs } from '../../src/feed/registry/permits.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
@@ -176,6 +176,21 @@ const leave: Step = async (services) => {
   await settleDeletions(services.collections)
   await work(services)
 }
+
+test('a permit ends for a process that was suspended, and outlasts a wall clock that is set back', async () => {
+  await restore(main, given)
+  const { services } = processOver(harness, ['INBOX'], (_, call) => call())
+  const wall = Date.now.bind(Date)
+  await services.permit.renew()
+  const setTo = (aheadMs: number) =>
+    vi.spyOn(Date, 'now').mockImplementation(() => wall() + aheadMs)
+  setTo(-3_600_000)
+  expect(services.permit.current()).toBeDefined()
+  setTo(7_000)
+  expect(services.permit.current()).toBeUndefined()
+  await services.permit.end()
+  expect(await main.collections.outbox.countDocuments()).toBe(0)
+})
 
 describe('followers in memory', () => {
   const changes: Record<string, Step> = {

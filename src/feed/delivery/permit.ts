@@ -6,6 +6,7 @@ import { raiseVersions } from '../../db/versions.ts'
 import type { InlineRunner } from '../../jobs/inline.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import { type Job, type JobQueue, LeaseLost } from '../../jobs/queue.ts'
+import { stopwatch } from '../../lib/stopwatch.ts'
 import { permitKind, permitMs } from '../registry/permits.ts'
 import type { Registered, Registry } from '../registry/registry.ts'
 import { combineSmallWrites } from './follower-walk.ts'
@@ -32,8 +33,8 @@ interface Held {
   readonly job: Job
   /** Read after the lease of the job was acknowledged. */
   readonly registered: Registered
-  /** When its last confirmation began, by the monotonic clock. */
-  readonly confirmedMs: number
+  /** The time since its last confirmation began, in milliseconds. */
+  readonly ageMs: () => number
 }
 
 /**
@@ -64,7 +65,7 @@ export class DeliveryPermit {
    * @returns undefined while no permit is held that was confirmed lately. Then posts need jobs.
    */
   current(): Registered | undefined {
-    const ageMs = this.held ? performance.now() - this.held.confirmedMs : Number.POSITIVE_INFINITY
+    const ageMs = this.held?.ageMs() ?? Number.POSITIVE_INFINITY
     if (ageMs > renewAfterMs) void this.renew()
     return ageMs <= validMs ? this.held?.registered : undefined
   }
@@ -114,16 +115,16 @@ export class DeliveryPermit {
   private async confirm(): Promise<void> {
     const { outbox, registry } = this.parts
     const before = this.held
-    let confirmedMs = performance.now()
+    let ageMs = stopwatch()
     let job = before && (await this.extend(before.job))
     if (!job) {
-      confirmedMs = performance.now()
+      ageMs = stopwatch()
       job = await outbox.hold({ kind: permitKind, payload: {} }, permitMs)
     }
     const registered = await registry.read()
     // It may have been given up since.
     if (job === before?.job && this.held !== before) return
-    this.held = { job, registered, confirmedMs }
+    this.held = { job, registered, ageMs }
     clearTimeout(this.timer)
     this.timer = setTimeout(() => void this.end(), committedMs + 500).unref()
   }

@@ -290,6 +290,22 @@ describe.each(['SIZED_BUCKETS', 'CACHE'] as const)('%s that is registered', (nam
     expect(registration).not.toHaveProperty('settlesAt')
   })
 
+  test('after a worker took over the permit of a process that lives gets the posts of that process', async () => {
+    await restore(main, given)
+    const { services: living } = processOver(harness, ['INBOX'], (_, call) => call())
+    await living.permit.renew()
+    // As if the clock of the database had stepped forward.
+    await takeOver(main)
+    await register(name)(main)
+    const registration = await main.collections.strategies.findOne({ _id: name })
+    expect(registration).toMatchObject({ complete: false })
+    await publish(living, author, 'new')
+    living.permit.giveUp()
+    await settled()
+    expect(await problemsOf(strategies)).toEqual([])
+    expect(await main.collections.outbox.countDocuments()).toBe(0)
+  })
+
   test('and back-filled too early lacks the post, so the test above can fail', async () => {
     const meanwhile = hasty(register(name))
     const problems = await everywhere({ meanwhile, afterwards: settled }, strategies)

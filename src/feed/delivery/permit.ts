@@ -4,8 +4,10 @@ import type { Collections } from '../../db/collections.ts'
 import { type Transactions, transactionBounds } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import type { InlineRunner } from '../../jobs/inline.ts'
+import type { Run } from '../../jobs/lease.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import { type Job, type JobQueue, LeaseLost } from '../../jobs/queue.ts'
+import type { Pause } from '../../jobs/runner.ts'
 import { stopwatch } from '../../lib/stopwatch.ts'
 import { permitKind, permitMs } from '../registry/permits.ts'
 import type { Registered, Registry } from '../registry/registry.ts'
@@ -97,9 +99,16 @@ export class DeliveryPermit {
       await this.parts.queue.complete(held.job).catch(() => {})
   }
 
-  /** What a worker does for a process that has died. One transaction of one command. */
-  async runLeft(): Promise<void> {
+  /**
+   * What a worker does for a process whose lease is over: makes all kept answers out of date. Then it holds the permit for
+   * 20 s more, because the process may live: the lease also ends if the clock of the database steps forward. Two
+   * transactions of one command each, and one command for the checkpoint.
+   */
+  async runLeft(run: Pick<Run, 'checkpoint' | 'save'>): Promise<Pause | undefined> {
     await this.raise()
+    if (run.checkpoint !== undefined) return undefined
+    await run.save({ isTakenOver: true })
+    return { continuesInMs: permitMs }
   }
 
   /** Makes all kept answers out of date. One transaction of one command, which concurrent calls share. */

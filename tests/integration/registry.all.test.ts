@@ -89,8 +89,8 @@ describe.each(share(2, ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX'] as const))('%s
     const knowing = later()
     const [reader] = readers as [UserId]
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
-    const { registrations, transactions } = harness.services
-    await transactions.run((tx) => registrations.invalidate(tx, 60_000))
+    const { registrations } = harness.services
+    await registrations.runExclusive((tx) => registrations.invalidate(tx, 60_000))
     // Written without the services, as an import does.
     posts.unshift(neighbour(posts[0] as PostId, 1))
     const _id = toObjectId(posts[0] as PostId)

@@ -11,9 +11,10 @@ interface FindOptions {
 }
 
 /**
- * Finds up to `limit` documents, or 4,000, as `find` of the driver with `singleBatch`, with half of its processor time: no
- * cursor is made, and the reply is decoded as a whole. Not in a transaction. One command, and one more if the first one
- * was interrupted, as a read of the driver is.
+ * Finds up to `limit` documents, or all if there are at most 4,000, as `find` of the driver with `singleBatch`, with half
+ * of its processor time: no cursor is made, and the reply is decoded as a whole. Not in a transaction. One command, and
+ * one more if the first one was interrupted, as a read of the driver is.
+ * @throws {RangeError} if there are more than 4,000 and no limit: the caller would miss some.
  */
 export async function findAtOnce<Doc extends Document, Found = Doc>(
   collection: Collection<Doc>,
@@ -21,18 +22,24 @@ export async function findAtOnce<Doc extends Document, Found = Doc>(
   options: FindOptions = {},
 ): Promise<Found[]> {
   const { db, collectionName, readConcern } = collection
+  const { limit } = options
+  const { batchSize: documentsMax } = singleBatch
   const find = async () => {
     const command = {
       find: collectionName,
       filter,
       ...options,
       ...singleBatch,
-      ...(options.limit ? { batchSize: options.limit } : {}),
+      // One more than the caller may have shows that there are too many.
+      batchSize: limit ?? documentsMax + 1,
       singleBatch: true,
       ...(readConcern ? { readConcern: { ...readConcern } } : {}),
     }
     const { cursor } = await db.command(command, { ignoreUndefined: true })
-    return cursor.firstBatch as Found[]
+    const documents = cursor.firstBatch as Found[]
+    if (limit === undefined && documents.length > documentsMax)
+      throw new RangeError(`${collectionName} has more than 4,000 of the documents of a find`)
+    return documents
   }
   return find().catch((error: unknown) => {
     if (isInterruptedRead(error)) return find()

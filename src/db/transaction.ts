@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientSession, MongoClient } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import { backoffMs } from '../lib/backoff.ts'
+import { stopwatch } from '../lib/stopwatch.ts'
 import { within } from '../lib/within.ts'
 import { commandMsMax } from './client.ts'
 import {
@@ -47,6 +48,8 @@ interface TransactionState {
   abandoned: boolean
   /** Whether a commit was sent and not answered. */
   committing: boolean
+  /** The time since the begin of the run, in milliseconds. */
+  readonly elapsedMs: () => number
 }
 
 /** Opens, retries and commits transactions. Every write of more than one document goes through it. */
@@ -60,7 +63,8 @@ export class Transactions {
   /**
    * Runs `work` in a transaction on one snapshot. Retries it for up to 5 s after a collision or a temporary failure.
    * After a duplicate key, the next try reads the document of the other write.
-   * The caller gets its answer within 8 s. A transaction that is open after that is never committed.
+   * The caller gets its answer within 8 s. A transaction that is open after that is never committed, also by a process
+   * that was stopped or suspended meantime, or whose wall clock was set forward.
    * @param work writes only in the transaction, so a failed try leaves nothing.
    * @param idempotencyKey stores flags and ids of the result in the same transaction. A repeat within a day returns
    *   them and runs nothing.
@@ -85,7 +89,7 @@ export class Transactions {
     idempotencyKey?: IdempotencyKey,
     onCollision: (error: unknown) => void = () => {},
   ): Promise<T | FirstResult<T>> {
-    const state: TransactionState = { abandoned: false, committing: false }
+    const state = { abandoned: false, committing: false, elapsedMs: stopwatch() }
     return within(
       this.bounds.answerMsMax,
       this.attempt(work, idempotencyKey, onCollision, state),
@@ -167,7 +171,9 @@ export class Transactions {
     state: TransactionState,
   ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      if (state.abandoned) throw noAnswer(undefined, nothingChanged)
+      // After a stop or a suspension of this process, an answer of the database comes before the timer of the deadline.
+      if (state.abandoned || state.elapsedMs() >= this.bounds.answerMsMax)
+        throw state.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
       state.committing = true
       try {
         return await session.commitTransaction()
@@ -177,8 +183,8 @@ export class Transactions {
           state.committing = false
           throw error
         }
-        if (!isCommitUnknown(error) && !isUnreachable(error)) throw error
-        if (performance.now() >= giveUpAt) throw unknownOutcome(error)
+        const repeats = isCommitUnknown(error) || isUnreachable(error)
+        if (!repeats || performance.now() >= giveUpAt) throw unknownOutcome(error)
         await sleep(backoffMs(attempt, { baseMs: 20, capMs: 500 }))
       }
     }
@@ -197,10 +203,18 @@ const deadlineError = (cause: unknown): DomainError =>
       )
     : noAnswer(cause, nothingChanged)
 
+class UnknownOutcome extends DomainError {
+  constructor(cause: unknown) {
+    super(
+      'UNAVAILABLE',
+      'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
+      { cause },
+    )
+  }
+}
+
 /** The error of a write that may have been committed. */
-export const unknownOutcome = (cause?: unknown): DomainError =>
-  new DomainError(
-    'UNAVAILABLE',
-    'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
-    { cause },
-  )
+export const unknownOutcome = (cause?: unknown): DomainError => new UnknownOutcome(cause)
+
+/** Whether a write that failed with this error may have been committed. */
+export const isOutcomeUnknown = (error: unknown): boolean => error instanceof UnknownOutcome

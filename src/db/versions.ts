@@ -29,8 +29,8 @@ export type SeenVersions = ReadonlyMap<Subject, string>
 /** How long a version lasts from its creation, in milliseconds. Its next version has a new value. */
 const lifetimeMs = 86_400_000
 
-/** Number of versions that one command writes. */
-const writesMax = 1_000
+/** Number of versions that one command writes, and that one command reads. */
+const [writesMax, readsMax] = [1_000, 4_000]
 
 /** When a new version expires. */
 const expiresAt = { $ifNull: ['$expiresAt', { $add: ['$$NOW', lifetimeMs] }] }
@@ -114,7 +114,6 @@ export class Versions {
   private marks: Marks | undefined
   /** The load of the marks that is under way. */
   private loading: Promise<Marks> | undefined
-  /** A stamp has at most 200 subjects, and the answer to one command 4,000. */
   private readonly readShared = shareReads<Subject, SeenVersions>(
     'versions',
     (subjects) => this.read([...new Set(subjects)]),
@@ -126,7 +125,10 @@ export class Versions {
     private readonly transactions: Transactions,
   ) {}
 
-  /** Loads the versions of subjects, and perhaps of others. One command, shared by concurrent requests. */
+  /**
+   * Loads the versions of subjects, and perhaps of others. One command, shared by concurrent requests, and one more for
+   * each 4,000 subjects beyond 4,000.
+   */
   async load(subjects: readonly Subject[]): Promise<SeenVersions> {
     return subjects.length === 0 ? new Map() : this.readShared(subjects)
   }
@@ -169,12 +171,14 @@ export class Versions {
   }
 
   private async read(subjects: readonly Subject[]): Promise<SeenVersions> {
-    const docs = await findAtOnce(
-      this.collections.versions,
-      { _id: { $in: subjects as Subject[] } },
-      { projection: { value: 1 } },
-    )
-    return new Map(docs.map(({ _id, value }) => [_id as Subject, value]))
+    const versions = new Map<Subject, string>()
+    for (const some of chunks(subjects, readsMax)) {
+      const filter = { _id: { $in: [...some] } }
+      const options = { projection: { value: 1 } }
+      for (const { _id, value } of await findAtOnce(this.collections.versions, filter, options))
+        versions.set(_id as Subject, value)
+    }
+    return versions
   }
 
   /**

@@ -3,7 +3,7 @@ import { requestTimeout } from '../db/client.ts'
 import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
 import type { BulkWriteOptions, Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
-import type { Tx } from '../db/transaction.ts'
+import { isOutcomeUnknown, type Tx } from '../db/transaction.ts'
 import type { EventName, Events, Reactions } from '../events.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
 import { currentTraceparent, type Traceparent } from '../tracing/spans.ts'
@@ -148,7 +148,7 @@ export class Outbox {
       await Promise.all(own.map((job) => this.inline?.run(job)))
       return result
     } catch (error) {
-      for (const job of own) this.inline?.abandon(job)
+      if (isOutcomeUnknown(error)) for (const job of own) this.inline?.abandon(job)
       throw error
     } finally {
       this.inline?.writes(-1)

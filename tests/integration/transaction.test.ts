@@ -13,7 +13,7 @@ function collision(): MongoError {
   return error
 }
 
-test('a wall clock that jumps forward ends no transaction early', async () => {
+test('a clock of the database that jumps forward ends no transaction early', async () => {
   let hour = 0
   const leaping = () => 3_600_000 * ++hour
   const transactions = new Transactions(
@@ -28,7 +28,7 @@ test('a wall clock that jumps forward ends no transaction early', async () => {
   expect({ result, tries }).toEqual({ result: 'done', tries: 3 })
 })
 
-test('a transaction that keeps colliding fails after 5 s, also with a stopped wall clock', async () => {
+test('a transaction that keeps colliding fails after 5 s, also with a stopped clock of the database', async () => {
   const standing = () => 0
   const transactions = new Transactions(
     database.client,
@@ -63,6 +63,31 @@ test('a transaction that the database never answers fails in time, and is never 
   // Without a limit, the insert would have succeeded after its block.
   await sleep(1_500)
   expect(await things().countDocuments({ thing: 'frozen' })).toBe(0)
+})
+
+test.each<[string, () => void]>([
+  [
+    'stopped',
+    () => {
+      const until = performance.now() + 2 * bounds.answerMsMax
+      while (performance.now() < until);
+    },
+  ],
+  [
+    'suspended',
+    () => {
+      const wall = Date.now.bind(Date)
+      vi.spyOn(Date, 'now').mockImplementation(() => wall() + 2 * bounds.answerMsMax)
+    },
+  ],
+])('a transaction is not committed too late by a process that was %s', async (thing, pass) => {
+  const run = short().run(async (tx) => {
+    await insert(thing)(tx)
+    // No timer is run before the commit.
+    pass()
+  })
+  await expect(run).rejects.toThrow('Nothing was changed.')
+  expect(await things().countDocuments({ thing })).toBe(0)
 })
 
 test('a commit that the database never answers fails in time with an unknown outcome', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { findAtOnce } from '../../src/db/find-at-once.ts'
 import { Versions } from '../../src/db/versions.ts'
 import { useServices } from '../support/services.ts'
 
@@ -23,6 +24,20 @@ test('a version that was created again, or belongs to a new account, has another
     expiresAt: Date
   }
   expect(expiresAt.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000 + 5_000)
+})
+
+test('more versions than one answer holds are all loaded, and a longer answer is an error', async () => {
+  const { versions, collections } = harness.services
+  const subjects = Array.from({ length: 4_001 }, (_, at) => `timeline:many${at}` as const)
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const docs = subjects.map((_id) => ({ _id, value: 'v', expiresAt }))
+  await collections.versions.insertMany(docs)
+  expect((await versions.load(subjects)).size).toBe(4_001)
+  const filter = { _id: /^timeline:many/ }
+  await expect(findAtOnce(collections.versions, filter)).rejects.toThrow('more than 4,000')
+  await collections.versions.deleteOne({ _id: 'timeline:many0' })
+  expect(await findAtOnce(collections.versions, filter)).toHaveLength(4_000)
+  expect(await findAtOnce(collections.versions, filter, { limit: 3 })).toHaveLength(3)
 })
 
 test('nothing is kept on a sharded cluster, where a change can be visible on one shard first', async () => {

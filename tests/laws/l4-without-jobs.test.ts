@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { backfillJobs } from '../../src/feed/registry/backfill-jobs.ts'
 import { permitMs } from '../../src/feed/registry/permits.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { Services } from '../../src/services.ts'
@@ -29,7 +30,7 @@ import {
   work,
 } from './model/race-steps.ts'
 import { type Documents, readAll, restore } from './model/races.ts'
-import { comparedTimelines } from './model/stored-timelines.ts'
+import { type Around, comparedTimelines } from './model/stored-timelines.ts'
 
 const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
 /** The calls of a post without a job whose author's followers are known. */
@@ -123,6 +124,34 @@ describe('a process that dies', () => {
   })
 })
 
+describe('a process that lives', () => {
+  const subjects = ['timeline:ben', 'registrations'] as const
+
+  test.each([
+    [
+      'is cut off once makes all kept answers out of date before the client has its answer',
+      1,
+      true,
+    ],
+    ['keeps failing leaves its permit to a worker', Number.POSITIVE_INFINITY, false],
+  ])('and whose command for the new versions %s', async (_, failures, isHeld) => {
+    await restore(main, given)
+    let left = failures
+    const around: Around = async (label, call) => {
+      if (label.startsWith('versions.') && left-- > 0) throw new Error('the socket is closed')
+      return call()
+    }
+    const living = await publisher(harness, author, around)
+    const before = await main.versions.loadOrCreate(subjects)
+    await publish(living, author, 'new')
+    const after = await main.versions.load(subjects)
+    expect(subjects.some((one) => after.get(one) !== before.get(one))).toBe(isHeld)
+    expect(living.permit.current() !== undefined).toBe(isHeld)
+    living.permit.giveUp()
+    await rest()
+  })
+})
+
 /** Plays a race at every call of the post. @returns what is wrong at rest. */
 async function everywhere(
   race: Pick<Race, 'meanwhile'> & Partial<Race>,
@@ -147,6 +176,21 @@ const leave: Step = async (services) => {
   await settleDeletions(services.collections)
   await work(services)
 }
+
+test('a permit ends for a process that was suspended, and outlasts a wall clock that is set back', async () => {
+  await restore(main, given)
+  const { services } = processOver(harness, ['INBOX'], (_, call) => call())
+  const wall = Date.now.bind(Date)
+  await services.permit.renew()
+  const setTo = (aheadMs: number) =>
+    vi.spyOn(Date, 'now').mockImplementation(() => wall() + aheadMs)
+  setTo(-3_600_000)
+  expect(services.permit.current()).toBeDefined()
+  setTo(7_000)
+  expect(services.permit.current()).toBeUndefined()
+  await services.permit.end()
+  expect(await main.collections.outbox.countDocuments()).toBe(0)
+})
 
 describe('followers in memory', () => {
   const changes: Record<string, Step> = {
@@ -223,6 +267,7 @@ const hasty =
     const { registrations, collections } = services
     const settle = async (_id: string) => {
       await collections.strategies.updateOne({ _id }, { $unset: { settlesAt: '' } })
+      await collections.outbox.updateMany(backfillJobs(), { $set: { runAt: new Date(0) } })
       return true
     }
     const right = Reflect.get(registrations, 'settle')
@@ -245,6 +290,22 @@ describe.each(['SIZED_BUCKETS', 'CACHE'] as const)('%s that is registered', (nam
     expect(registration).not.toHaveProperty('settlesAt')
   })
 
+  test('after a worker took over the permit of a process that lives gets the posts of that process', async () => {
+    await restore(main, given)
+    const { services: living } = processOver(harness, ['INBOX'], (_, call) => call())
+    await living.permit.renew()
+    // As if the clock of the database had stepped forward.
+    await takeOver(main)
+    await register(name)(main)
+    const registration = await main.collections.strategies.findOne({ _id: name })
+    expect(registration).toMatchObject({ complete: false })
+    await publish(living, author, 'new')
+    living.permit.giveUp()
+    await settled()
+    expect(await problemsOf(strategies)).toEqual([])
+    expect(await main.collections.outbox.countDocuments()).toBe(0)
+  })
+
   test('and back-filled too early lacks the post, so the test above can fail', async () => {
     const meanwhile = hasty(register(name))
     const problems = await everywhere({ meanwhile, afterwards: settled }, strategies)
@@ -256,6 +317,23 @@ describe.each(['SIZED_BUCKETS', 'CACHE'] as const)('%s that is registered', (nam
     await register(name)(main)
     const registration = await main.collections.strategies.findOne({ _id: name })
     expect(registration).toMatchObject({ complete: true })
+    await rest()
+  })
+
+  test('is complete soon, also if a worker looks for jobs before it is known that nothing waits', async () => {
+    await restore(main, given)
+    let looks = 0
+    const { services: slow, watch } = processOver(harness, ['INBOX', name], async (label, call) => {
+      if (label === 'outbox.findOne' && looks++ === 0) await work(main)
+      return call()
+    })
+    watch()
+    await slow.registrations.register(name, slow.configured[name])
+    expect(looks).toBe(1)
+    await work(main)
+    const registration = await main.collections.strategies.findOne({ _id: name })
+    expect(registration).toMatchObject({ complete: true })
+    expect(await main.collections.outbox.countDocuments()).toBe(0)
     await rest()
   })
 

@@ -116,7 +116,11 @@ export class BegunDeliveries {
   /** The transaction did the whole job. */
   private toWhole({ readers }: Delivered): BegunJob {
     const { permit, raiseTimelines } = this.parts
-    return { finish: () => raiseTimelines(readers), abandon: () => permit.giveUp() }
+    return {
+      // The driver does not repeat this command, and no worker would raise these versions before the permit's lease ends.
+      finish: () => raiseTimelines(readers).catch(() => permit.outdateAnswers()),
+      abandon: () => permit.giveUp(),
+    }
   }
 
   private toBegun({ id, readers }: Delivered, registered: Registered): BegunJob {

@@ -4,10 +4,14 @@ import type { Collections } from '../../db/collections.ts'
 import { type Transactions, transactionBounds } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import type { InlineRunner } from '../../jobs/inline.ts'
+import type { Run } from '../../jobs/lease.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import { type Job, type JobQueue, LeaseLost } from '../../jobs/queue.ts'
+import type { Pause } from '../../jobs/runner.ts'
+import { stopwatch } from '../../lib/stopwatch.ts'
 import { permitKind, permitMs } from '../registry/permits.ts'
 import type { Registered, Registry } from '../registry/registry.ts'
+import { combineSmallWrites } from './follower-walk.ts'
 
 /** How long after a confirmation a delivery without a job may begin, in milliseconds. */
 const validMs = 6_000
@@ -31,8 +35,8 @@ interface Held {
   readonly job: Job
   /** Read after the lease of the job was acknowledged. */
   readonly registered: Registered
-  /** When its last confirmation began, by the monotonic clock. */
-  readonly confirmedMs: number
+  /** The time since its last confirmation began, in milliseconds. */
+  readonly ageMs: () => number
 }
 
 /**
@@ -53,6 +57,7 @@ export class DeliveryPermit {
   private held: Held | undefined
   private renewing: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
+  private readonly outdating = combineSmallWrites<never>(() => this.raise())
 
   constructor(private readonly parts: PermitParts) {}
 
@@ -62,7 +67,7 @@ export class DeliveryPermit {
    * @returns undefined while no permit is held that was confirmed lately. Then posts need jobs.
    */
   current(): Registered | undefined {
-    const ageMs = this.held ? performance.now() - this.held.confirmedMs : Number.POSITIVE_INFINITY
+    const ageMs = this.held?.ageMs() ?? Number.POSITIVE_INFINITY
     if (ageMs > renewAfterMs) void this.renew()
     return ageMs <= validMs ? this.held?.registered : undefined
   }
@@ -94,8 +99,24 @@ export class DeliveryPermit {
       await this.parts.queue.complete(held.job).catch(() => {})
   }
 
-  /** What a worker does for a process that has died. One transaction of one command. */
-  async runLeft(): Promise<void> {
+  /**
+   * What a worker does for a process whose lease is over: makes all kept answers out of date. Then it holds the permit for
+   * 20 s more, because the process may live: the lease also ends if the clock of the database steps forward. Two
+   * transactions of one command each, and one command for the checkpoint.
+   */
+  async runLeft(run: Pick<Run, 'checkpoint' | 'save'>): Promise<Pause | undefined> {
+    await this.raise()
+    if (run.checkpoint !== undefined) return undefined
+    await run.save({ isTakenOver: true })
+    return { continuesInMs: permitMs }
+  }
+
+  /** Makes all kept answers out of date. One transaction of one command, which concurrent calls share. */
+  async outdateAnswers(): Promise<void> {
+    await this.outdating.submit('', [])
+  }
+
+  private async raise(): Promise<void> {
     const { collections, transactions } = this.parts
     await transactions.run((tx) => raiseVersions(collections, ['registrations'], tx))
   }
@@ -103,16 +124,16 @@ export class DeliveryPermit {
   private async confirm(): Promise<void> {
     const { outbox, registry } = this.parts
     const before = this.held
-    let confirmedMs = performance.now()
+    let ageMs = stopwatch()
     let job = before && (await this.extend(before.job))
     if (!job) {
-      confirmedMs = performance.now()
+      ageMs = stopwatch()
       job = await outbox.hold({ kind: permitKind, payload: {} }, permitMs)
     }
     const registered = await registry.read()
     // It may have been given up since.
     if (job === before?.job && this.held !== before) return
-    this.held = { job, registered, confirmedMs }
+    this.held = { job, registered, ageMs }
     clearTimeout(this.timer)
     this.timer = setTimeout(() => void this.end(), committedMs + 500).unref()
   }

@@ -60,7 +60,7 @@ export const timelineTasks = ({
     [rangeKind(postCreated)]: ranges.createTask(deliver),
     [postDeleted]: (payload, run) => retract(payload, run),
     [rangeKind(postDeleted)]: ranges.createTask(retract),
-    [permitKind]: async () => permit.runLeft(),
+    [permitKind]: async (_, run) => permit.runLeft(run),
     [followCreated]: Object.assign(
       (...[payload, run]: Parameters<Task>) => backfill.addFollowee(parsePair(payload), run),
       { batchSize: 32 },

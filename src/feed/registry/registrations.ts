@@ -50,7 +50,7 @@ export class Registrations {
    * reader for 20 s, unless no process publishes such posts.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 24.
+   * Cost: one command if there is nothing to do, otherwise up to 25.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -87,7 +87,8 @@ export class Registrations {
         },
         tx,
       )
-      if (!complete) await this.enqueue(tx, [name], epoch)
+      // Until settle() knows better. A worker that claims it before would leave it for as long.
+      if (!complete) await this.enqueue(tx, [name], epoch, waits ? permitMs : 0)
       return { complete, waits }
     })
     if (!created || created.complete) return
@@ -96,11 +97,11 @@ export class Registrations {
   }
 
   /**
-   * Lets a back-fill begin at once if no process publishes posts without jobs. One command, and one more then.
+   * Lets a back-fill begin at once if no process publishes posts without jobs. One command, and two more then.
    * @returns false if it has to wait.
    */
   private async settle(name: MaterialisedName, epoch: PostId): Promise<boolean> {
-    const { collections } = this.parts
+    const { collections, outbox } = this.parts
     // Read after the registration is committed. A process that gets a permit later sees the registration.
     if (await arePermitsHeld(collections)) return false
     await collections.strategies.updateOne(
@@ -108,6 +109,7 @@ export class Registrations {
       { $unset: { settlesAt: '' } },
       requestTimeout,
     )
+    await outbox.hasten({ ...backfillJobs([name]), 'payload.epoch': epoch })
     return true
   }
 

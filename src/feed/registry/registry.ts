@@ -102,7 +102,11 @@ export class Registry {
    */
   async readUnder(version: string | undefined): Promise<Registered> {
     const { kept } = this
-    if (kept && kept.version === version) return kept.registered
+    if (kept && kept.version === version) {
+      // A page that finds others than it has read under tries again under these.
+      this.latest = kept.registered
+      return kept.registered
+    }
     const registered = await this.readShared()
     const isSettled = [...registered.values()].every(
       ({ complete, dropping }) => complete && !dropping,

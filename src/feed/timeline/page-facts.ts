@@ -43,7 +43,7 @@ export interface PageFacts extends Facts {
   readonly relations: Relations | undefined
   /** The accounts of live authors, as they are kept. Undefined where nothing is kept. */
   readonly accounts: ReadonlyMap<UserId, KeptAccount> | undefined
-  /** The counts of the existing posts and the reader's own entries. Undefined if they were not read. */
+  /** The counts of the existing posts and the reader's own entries, as requested. Undefined where nothing is kept. */
   readonly summaries: ReadonlyMap<PostId, EngagementSummary> | undefined
   /** The registrations at the time of this read. */
   readonly registered: Registered

@@ -132,7 +132,9 @@ async function readPlanned(
       return { post: post as Post, author: profile as NonNullable<typeof profile> }
     },
     renderPost: (by, shown) =>
-      keptPosts.renderOnce(shown.post, accountOf(shown.post.author), by, () => by.render(shown)),
+      keptPosts.renderOnce(shown.post, accountOf(shown.post.author), by.key, () =>
+        by.render(shown),
+      ),
   }
 }
 

@@ -136,6 +136,8 @@ export class PageFactsReader {
       registry.readUnder(stamping.valueOf('registrations')),
     ])
     stamp?.coverAccounts(people, accounts, stamping)
+    // No version tells when its document is corrected.
+    if (people.some((user) => accounts.get(user)?.profile === undefined)) stamp?.spoil()
     return {
       live: new Map([...accounts].map(([id, { account }]) => [id, account])),
       followed: relations.followees,

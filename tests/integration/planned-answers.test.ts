@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
 })
 
-/** Sends an operation. @returns the bytes of the answer without the id of its request. */
+/** Sends an operation. @returns as {@link bytesIn}. */
 async function bytesOf(
   as: string,
   query: string,
@@ -53,11 +53,17 @@ async function bytesOf(
     from = app,
   }: { readonly operationName?: string | undefined; readonly from?: TestApp } = {},
 ) {
-  const response = await fetch(`${from.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Dev ${as}` },
-    body: JSON.stringify({ query, variables, ...(operationName ? { operationName } : {}) }),
-  })
+  return bytesIn(
+    await fetch(`${from.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Dev ${as}` },
+      body: JSON.stringify({ query, variables, ...(operationName ? { operationName } : {}) }),
+    }),
+  )
+}
+
+/** The bytes of an answer without the id of its request. */
+async function bytesIn(response: Response): Promise<string> {
   const type = response.headers.get('content-type')
   return `${response.status} ${type} ${(await response.text()).replace(/"requestId":"[^"]*"/g, '')}`
 }
@@ -236,5 +242,33 @@ describe('an answer by a plan', () => {
     )
     const expected = await bytesOf(reader, `${executed} # ${asked++}`, {}, { operationName })
     expect(await bytesOf(reader, `${query} # ${asked++}`, {}, { operationName })).toBe(expected)
+  })
+
+  test.each([
+    ['no content type', undefined, '', 'planned'],
+    ['the content type of JSON', 'application/json; charset=utf-8', '', 'planned'],
+    ['variables', undefined, '&variables={"first":1}&extensions={}', 'planned'],
+    ['its operation', undefined, '&operationName=A', 'planned'],
+    ['the content type of a form', 'text/plain', '', 'refused'],
+    ['a content type that begins like JSON', 'application/jsonp', '', 'refused'],
+    ['a malformed content type', 'json', '', 'refused'],
+    ['variables that are null', undefined, '&variables=%6eull', 'refused'],
+    ['extensions that are null', undefined, '&extensions=nul%6c', 'refused'],
+    ['variables that are a list', undefined, '&variables=[]', 'refused'],
+    ['variables that are no JSON', undefined, '&variables={', 'refused'],
+    ['variables that are there twice', undefined, '&variables={}&variables={}', 'refused'],
+    ['another operation', undefined, '&operationName=B', 'refused'],
+  ])('by GET is the same with %s', async (_, type, parameters, outcome) => {
+    const answerTo = async (directive: string) => {
+      const declared = 'query A($first: Int = 2)'
+      const query = `${declared} { timeline(first: $first) ${directive} { edges { node { text } } } }`
+      const url = `${app.url}/graphql?query=${encodeURIComponent(query)}${parameters}`
+      const headers = { authorization: `Dev ${reader}`, ...(type ? { 'content-type': type } : {}) }
+      return bytesIn(await fetch(url, { headers }))
+    }
+    const expected = await answerTo('@include(if: true)')
+    const before = plannedPosts
+    expect(await answerTo('')).toBe(expected)
+    expect(plannedPosts > before).toBe(outcome === 'planned')
   })
 })

@@ -161,13 +161,18 @@ function summariesOf({ facts }: TimelinePage): ReadonlyMap<PostId, EngagementSum
  * The operation that a request names, and its variables.
  * @returns undefined for a request that Apollo refuses, or reads in another way.
  */
-function operationOf({ method, url, body }: FastifyRequest):
+function operationOf({ method, url, body, headers }: FastifyRequest):
   | {
       readonly operationName: string | undefined
       readonly variables: Readonly<Record<string, unknown>>
     }
   | undefined {
-  const members = method === 'GET' ? parametersOf(url) : isObject(body) ? body : undefined
+  const members =
+    method === 'GET'
+      ? parametersOf(url, headers['content-type'])
+      : isObject(body)
+        ? body
+        : undefined
   if (!members) return undefined
   const { operationName, variables, extensions } = members
   const isUsual =
@@ -180,8 +185,17 @@ function operationOf({ method, url, body }: FastifyRequest):
   }
 }
 
-/** The members of a request by GET. Undefined if one of them is there twice, or is no JSON. */
-function parametersOf(url: string): Readonly<Record<string, unknown>> | undefined {
+const jsonType = /^application\/json\s*(;|$)/i
+
+/**
+ * The members of a request by GET. Undefined if one of them is there twice or is no JSON, if variables or extensions are
+ * no object, and with the content type of anything else than JSON.
+ */
+function parametersOf(
+  url: string,
+  contentType = 'application/json',
+): Readonly<Record<string, unknown>> | undefined {
+  if (!jsonType.test(contentType)) return undefined
   const parameters = new URL(url, 'http://localhost').searchParams
   const members = ['operationName', 'variables', 'extensions'].map((name) => {
     const [text, ...more] = parameters.getAll(name)
@@ -189,12 +203,13 @@ function parametersOf(url: string): Readonly<Record<string, unknown>> | undefine
   })
   if (!members.every(({ isOne }) => isOne)) return undefined
   try {
-    return Object.fromEntries(
-      members.flatMap(({ name, text }) => {
-        if (text === undefined) return []
-        return [[name, name === 'operationName' ? text : (JSON.parse(text) as unknown)]]
-      }),
-    )
+    const parsedMembers = members.flatMap(({ name, text }): [string, unknown][] => {
+      if (text === undefined) return []
+      return [[name, name === 'operationName' ? text : JSON.parse(text)]]
+    })
+    // Those of a body may also be null.
+    const isUsual = parsedMembers.every(([, value]) => value !== null)
+    return isUsual ? Object.fromEntries(parsedMembers) : undefined
   } catch {
     return undefined
   }

@@ -5,7 +5,7 @@ import { parse } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import type { Account } from '../../src/db/collections.ts'
 import type { TimelineItem } from '../../src/feed/timeline/page.ts'
-import { planTimeline } from '../../src/graphql/planned/timeline-plan.ts'
+import { Plans } from '../../src/graphql/planned/plans.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import type { PostId, TimeId, UserId } from '../../src/lib/ids.ts'
 import { KeptPosts } from '../../src/posts/kept-posts.ts'
@@ -28,7 +28,7 @@ function keptPosts() {
   /** Answers a document by its plan. */
   const answer = async (text: string) => {
     const document = parse(text)
-    const plan = planTimeline(schema, document, undefined)
+    const plan = new Plans(schema).find(document, undefined)
     const item: TimelineItem = {
       at: post.id as TimeId,
       post: post as never,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { DocumentNode, GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import type { EngagementSummary } from '../../engagement/summaries.ts'
 import type { FeedService } from '../../feed/timeline/feed-service.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
@@ -19,7 +19,8 @@ import type { PersistedDocuments } from '../persisted-documents.ts'
 import { clientOf, crowdOf, type RateLimiter } from '../rate-limit.ts'
 import { isStableTimeline } from '../stable.ts'
 import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
-import { type PlannedPage, planTimeline, type TimelinePlan } from './timeline-plan.ts'
+import { Plans } from './plans.ts'
+import type { PlannedPage, TimelinePlan } from './timeline-plan.ts'
 
 /** What {@link answerPlanned} works with. */
 export interface AnswerPlannedParts {
@@ -212,27 +213,5 @@ function parametersOf(
     return isUsual ? Object.fromEntries(parsedMembers) : undefined
   } catch {
     return undefined
-  }
-}
-
-/** The plans of documents that are in memory. */
-class Plans {
-  private readonly plans = new WeakMap<
-    DocumentNode,
-    Map<string | undefined, TimelinePlan | undefined>
-  >()
-
-  constructor(private readonly schema: GraphQLSchema) {}
-
-  /** The plan of an operation. Undefined if only graphql-js answers it. */
-  find(document: DocumentNode, operationName: string | undefined): TimelinePlan | undefined {
-    const plans =
-      this.plans.get(document) ?? new Map<string | undefined, TimelinePlan | undefined>()
-    this.plans.set(document, plans)
-    if (plans.has(operationName)) return plans.get(operationName)
-    const plan = planTimeline(this.schema, document, operationName)
-    // Clients may send any number of names that the document does not have.
-    if (plan || operationName === undefined) plans.set(operationName, plan)
-    return plan
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
@@ -270,5 +271,22 @@ describe('an answer by a plan', () => {
     const before = plannedPosts
     expect(await answerTo('')).toBe(expected)
     expect(plannedPosts > before).toBe(outcome === 'planned')
+  })
+
+  test('is left to Apollo if the request stores its document, in whatever spelling', async () => {
+    const ask = async (parameters: string) => {
+      const headers = { authorization: `Dev ${reader}` }
+      const response = await fetch(`${app.url}/%67raphql?${parameters}`, { headers })
+      return (await response.json()) as { readonly data?: object }
+    }
+    for (const member of ['query', '%71uery']) {
+      const query = `{ timeline { edges { node { text } } } } # ${member}`
+      const sha256Hash = createHash('sha256').update(query).digest('hex')
+      const persistedQuery = JSON.stringify({ persistedQuery: { version: 1, sha256Hash } })
+      const name = `extensions=${encodeURIComponent(persistedQuery)}`
+      const stored = await ask(`${member}=${encodeURIComponent(query)}&${name}`)
+      expect(stored).toHaveProperty('data.timeline')
+      expect(await ask(name)).toEqual(stored)
+    }
   })
 })

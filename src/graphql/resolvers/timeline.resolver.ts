@@ -40,7 +40,7 @@ export class TimelineResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     ctx.requireViewer()
-    if (ctx.keeping?.failure) throw ctx.keeping.failure
+    ctx.keeping?.throwFailure()
     const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
     const { window: place } = checkAll({
       window: () => timelineWindowOf(args),

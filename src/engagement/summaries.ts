@@ -16,8 +16,8 @@ type ViewerKind = KindKeyedBy<'actor'>
 export interface EngagementSummary {
   /** The number of entries of each kind. */
   readonly counts: PerKind
-  /** The kinds of which the viewer has an entry. */
-  readonly viewerHas: ReadonlySet<ViewerKind>
+  /** The kinds of which the viewer has an entry. Undefined if no viewer was given. */
+  readonly viewerHas: ReadonlySet<ViewerKind> | undefined
   /** The post, if its content was asked for: only its reference if its document is malformed. */
   readonly post?: Post | PostRef | undefined
 }
@@ -82,9 +82,7 @@ export class EngagementSummaries {
         const post = summaries.posts.get(id)
         // An id with another author names no post.
         if (post?.author !== author) return []
-        const has = (kind: ViewerKind) =>
-          viewer !== undefined && summaries.entries.has(entryOf(viewer, kind, id))
-        const viewerHas = summaries.entries.size === 0 ? none : new Set(viewerKinds.filter(has))
+        const viewerHas = viewer === undefined ? undefined : entriesIn(summaries, viewer, id)
         const content = isUnknown.has(id) ? (toPost(post as PostDoc) ?? { id, author }) : undefined
         return [[id, { counts: post.counts ?? {}, viewerHas, post: content }] as const]
       }),
@@ -172,5 +170,15 @@ function contentOf(unknown: ReadonlySet<PostId>, posts: number): Document {
 }
 
 const none: ReadonlySet<ViewerKind> = new Set()
+
+/** The kinds of which a viewer has an entry in a post. */
+function entriesIn(
+  { entries }: FoundSummaries,
+  viewer: UserId,
+  post: PostId,
+): ReadonlySet<ViewerKind> {
+  if (entries.size === 0) return none
+  return new Set(viewerKinds.filter((kind) => entries.has(entryOf(viewer, kind, post))))
+}
 
 const entryOf = (viewer: string, kind: ViewerKind, post: string) => `${viewer}/${kind}/${post}`

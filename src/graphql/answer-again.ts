@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Stamping } from '../db/stamps.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
 import { etagOf, namesEtag } from '../http/entity-tags.ts'
+import { isGraphql } from '../http/graphql-route.ts'
 import type { UserId } from '../lib/ids.ts'
 import { fillTemplate } from './answer-template.ts'
 import type { Context } from './context.ts'
@@ -96,8 +97,8 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
 
 /** Whether a request brings a document that its execution stores. */
 export function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
-  // Most requests by GET have no document, and need not be parsed.
-  if (request.method === 'GET' && !/[?&]query=/.test(request.url)) return false
+  // Most requests by GET have no document, and need not be parsed. Names of parameters may be encoded.
+  if (request.method === 'GET' && !/[?&](query|[^=&]*%[^=&]*)=/.test(request.url)) return false
   const name = readDocumentName(readMembers(request))
   return name?.query !== undefined && name.hash !== undefined && !persisted.has(name.hash)
 }
@@ -113,9 +114,6 @@ async function chargeIfCurrent(
   const isCurrent = !charge?.refusal && (await keeping.stamping?.isCurrent(stamp))
   return isCurrent ? (charge ?? {}) : undefined
 }
-
-const isGraphql = ({ method, url }: FastifyRequest): boolean =>
-  (method === 'GET' || method === 'POST') && /^\/graphql(\?|$)/.test(url)
 
 /**
  * Everything of a request that decides its answer, also the headers by which Apollo refuses requests. Undefined for a

@@ -12,7 +12,8 @@ export interface Hole {
   readonly field: string
 }
 
-type Value = (summary: EngagementSummary) => string
+/** Undefined if the value was not read. */
+type Value = (summary: EngagementSummary) => string | undefined
 
 /** The values of the fields that may be holes, as JSON. */
 const values: ReadonlyMap<string, Value> = new Map<string, Value>([
@@ -22,7 +23,10 @@ const values: ReadonlyMap<string, Value> = new Map<string, Value>([
   ]),
   ...[...viewerFields].map(([field, kind]): [string, Value] => [
     field,
-    ({ viewerHas }) => String((viewerHas as ReadonlySet<EngagementKind>).has(kind)),
+    ({ viewerHas }) => {
+      const kinds: ReadonlySet<EngagementKind> | undefined = viewerHas
+      return kinds && String(kinds.has(kind))
+    },
   ]),
 ])
 

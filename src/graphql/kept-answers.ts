@@ -90,10 +90,8 @@ export class Keeping {
   /** Undefined unless the answer depends only on what may have a stamp. */
   private offer: Offer | undefined
   private cost: number | undefined
-  /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
-  isNews = false
-  /** Why the answer failed before graphql-js began. Its resolver throws it, so that nothing is read again. */
-  failure: Error | undefined
+  private hasNews = false
+  private failure: Error | undefined
   /** What the request was charged already, for this cost. */
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
 
@@ -117,6 +115,26 @@ export class Keeping {
   /** As {@link offerStamp}, of an answer that was rendered from a template. */
   offerTemplate(stamp: Stamp | undefined, template: AnswerTemplate): void {
     this.offer = { stamp, templateOf: () => template }
+  }
+
+  /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
+  get isNews(): boolean {
+    return this.hasNews
+  }
+
+  /** Makes the answer {@link isNews}. */
+  noteNews(): void {
+    this.hasNews = true
+  }
+
+  /** Notes why the answer failed before graphql-js began. */
+  noteFailure(error: Error): void {
+    this.failure = error
+  }
+
+  /** Called by the resolver of the answer, so that nothing is read again. @throws what {@link noteFailure} noted. */
+  throwFailure(): void {
+    if (this.failure) throw this.failure
   }
 
   noteCost(cost: number): void {

@@ -183,13 +183,11 @@ export type Loaders = ReturnType<typeof createLoaders>
 /**
  * Fills the loaders with the facts of timeline pages, so that they are not read again.
  * @param group the group of the pages. The viewer may also follow authors outside the group.
- * @param viewerHasKnown whether the viewer's own entries were read with the facts.
  */
 export function primeLoaders(
   { user, live, viewerFollows, restrictions, stats, viewerHas }: Loaders,
   pages: readonly PageFacts[],
   group: string | undefined,
-  viewerHasKnown = false,
 ): void {
   for (const page of pages) {
     const { accounts, followed, restrictions: byAuthor, stats: counted, profiles } = page
@@ -204,9 +202,9 @@ export function primeLoaders(
       if (counted) stats.prime(author, counted.get(author) ?? null)
       if (profiles) user.prime(author, profiles.get(author) ?? null)
     }
-    if (!viewerHasKnown) continue
     for (const { id, author } of page.posts.values()) {
-      viewerHas.prime({ id, author }, page.summaries?.get(id)?.viewerHas ?? null)
+      const known = page.summaries?.get(id)?.viewerHas
+      if (known) viewerHas.prime({ id, author }, known)
     }
   }
 }

@@ -8,8 +8,8 @@ const renderingsMax = 4
 
 interface Entry {
   readonly post: Post
-  /** Its texts in answers, by what rendered them. */
-  readonly renderings: Map<object, readonly string[]>
+  /** Its texts in answers, by the names of what rendered them. An object as a key would keep all that it refers to. */
+  readonly renderings: Map<string, readonly string[]>
   /** The account of the author when the post was read. A deletion of one of its posts changes it. */
   readonly author: KeptAccount
 }
@@ -40,12 +40,12 @@ export class KeptPosts {
 
   /**
    * The texts of a post in an answer, which are kept with the post if it is in memory.
-   * @param by what renders them. Equal objects render equal texts.
+   * @param by names what renders them: the same name renders the same texts.
    */
   renderOnce(
     ref: PostRef,
     author: KeptAccount,
-    by: object,
+    by: string,
     render: () => readonly string[],
   ): readonly string[] {
     const entry = this.entries.get(ref.id)
@@ -54,7 +54,8 @@ export class KeptPosts {
     if (known) return known
     const rendered = render()
     const [oldest] = entry.renderings.keys()
-    if (oldest && entry.renderings.size >= renderingsMax) entry.renderings.delete(oldest)
+    if (oldest !== undefined && entry.renderings.size >= renderingsMax)
+      entry.renderings.delete(oldest)
     entry.renderings.set(by, rendered)
     // For its size.
     this.entries.set(ref.id, entry)
@@ -64,8 +65,8 @@ export class KeptPosts {
 
 function bytesOf({ post, renderings }: Entry): number {
   const { text, attachments, facets = [] } = post
-  const rendered = [...renderings.values()]
-    .flat()
+  const rendered = [...renderings]
+    .flatMap(([by, texts]) => [by, ...texts])
     .reduce((sum, one) => sum + 2 * one.length + 50, 0)
   return 800 + 2 * text.length + 300 * (attachments.length + facets.length) + rendered
 }

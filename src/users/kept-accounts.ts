@@ -34,14 +34,14 @@ interface KeptAccountsParts {
 
 /**
  * The accounts that processes show, in memory, for all readers together. An entry is current while the version of its
- * group of accounts is. When a group has changed, the versions of its accounts decide. No missing account is kept: its
- * creation raises no version.
+ * group of accounts is. When a group has changed, the versions of its accounts decide. No missing account is kept, and
+ * none without a profile: neither its creation nor the correction of its document by an operator raises a version.
  */
 export class KeptAccounts implements AccountSource {
   private readonly entries: Memory<Entry>
 
   constructor(private readonly parts: KeptAccountsParts) {
-    const bytesOf = ({ kept: { profile } }: Entry) => 600 + 2 * JSON.stringify(profile ?? '').length
+    const bytesOf = ({ kept: { profile } }: Entry) => 600 + 2 * JSON.stringify(profile).length
     this.entries = new Memory({ ...parts, name: 'accounts', bytesOf })
   }
 
@@ -89,9 +89,10 @@ export class KeptAccounts implements AccountSource {
     for (const { id, group } of left) {
       const account = live.get(id)
       if (!account) continue
-      const kept = { account, profile: profiles.get(id) }
+      const profile = profiles.get(id)
+      const kept = { account, profile }
       const version = versions.get(`account:${id}`)
-      if (group !== undefined) this.entries.set(id, { kept, version, group })
+      if (group !== undefined && profile) this.entries.set(id, { kept, version, group })
       current.set(id, kept)
     }
     return current

@@ -129,8 +129,8 @@ describe.each(share(1, ['CACHE', 'INBOX', 'TIME_BUCKETS']))('%s keeps', (strateg
       Promise.all(viewers.map((viewer) => app.services.summaries.load(refs, viewer))),
     )
     expect(labelsOf(commands)).toEqual(['read overflow', 'read posts'])
-    const first = result.map((found) => found.get(refs[0]?.id as PostId)?.viewerHas.has('likes'))
-    expect(first).toEqual([false, true, ...extra.map(() => true), false])
+    const first = result.map((found) => found.get(refs[0]?.id as PostId)?.viewerHas?.has('likes'))
+    expect(first).toEqual([false, true, ...extra.map(() => true), undefined])
     // An id with another author names no post.
     const forged = refs.map(({ id }) => ({ id, author: other }))
     expect(await app.services.summaries.load(forged, other)).toEqual(new Map())

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Db, MongoClient } from '../../src/db/mongo.ts'
 import { parsePostNodeId } from '../../src/graphql/node-id.ts'
+import { Report } from '../../src/integrity/report.ts'
+import { reconcile } from '../../src/integrity/run.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { type AnsweringProcess, answeringProcess } from '../support/answering.ts'
@@ -246,6 +248,46 @@ describe('a change whose version is created while it is under way', () => {
 })
 
 type Upsert = { readonly updateOne: { readonly filter: object; readonly update: object[] } }
+
+describe('an account without a readable profile', () => {
+  const undamage = () =>
+    harness.services.collections.users.updateOne({ _id: other }, { $unset: { settlesAt: '' } })
+  const versionOf = async (user: UserId) => {
+    const subject = `account:${user}` as const
+    return (await harness.services.versions.load([subject])).get(subject)
+  }
+  const corrections: Readonly<Record<string, () => Promise<unknown>>> = {
+    'a repair': async () => {
+      const before = await versionOf(other)
+      await reconcile(harness.services, { readers: 'all' }, new Report(100))
+      expect(await versionOf(other)).not.toEqual(before)
+    },
+    'an operator': undamage,
+  }
+
+  test.each(Object.keys(corrections))('shows on the next page after %s corrects it', async (by) => {
+    const { services } = harness
+    const query = newQuery()
+    const countPosts = async () => {
+      const { data } = await keepers.free.ask(reader, query)
+      const edges: readonly { node: unknown }[] = data.timeline.edges
+      return edges.filter(({ node }) => node !== null).length
+    }
+    await unmute(services)
+    await post(services)
+    await harness.rest()
+    const whole = (await readRight()).length
+    await services.collections.users.updateOne(
+      { _id: other },
+      { $set: { settlesAt: 'soon' as never } },
+    )
+    await rename(services)
+    for (let times = 0; times < 3; times++) expect(await countPosts()).toBeLessThan(whole)
+    await corrections[by]?.()
+    expect(await countPosts()).toBe(whole)
+    await undamage()
+  })
+})
 
 /** Keeps an answer after a change that a failover reverts. @returns the next answer after another change, and the right page. */
 async function reverted(mutate: (services: Services) => void) {

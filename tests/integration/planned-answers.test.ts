@@ -1,10 +1,16 @@
+import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { useApp } from '../support/app.ts'
+import { postNodeId } from '../../src/graphql/node-id.ts'
+import type { PostId } from '../../src/lib/ids.ts'
+import { type TestApp, useApp } from '../support/app.ts'
 import { lawRuns } from '../support/seed.ts'
 import { handle } from '../support/services.ts'
 
-const app = useApp({ FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX,CACHE' })
+const variables = { FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX,CACHE' }
+const app = useApp(variables)
+/** Another process of the same database that keeps nothing, so that graphql-js answers everything. */
+const bare = useApp({ ...variables, PAGE_CACHE_MB: '0' }, undefined, app.database)
 const [reader, friend, other] = [handle('reader'), handle('friend'), handle('other')]
 let plannedPosts = 0
 
@@ -38,13 +44,27 @@ beforeAll(async () => {
   }
 })
 
-/** Sends an operation. @returns the bytes of the answer without the id of its request. */
-async function bytesOf(as: string, query: string, variables: object, operationName?: string) {
-  const response = await fetch(`${app.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Dev ${as}` },
-    body: JSON.stringify({ query, variables, ...(operationName ? { operationName } : {}) }),
-  })
+/** Sends an operation. @returns as {@link bytesIn}. */
+async function bytesOf(
+  as: string,
+  query: string,
+  variables: object,
+  {
+    operationName,
+    from = app,
+  }: { readonly operationName?: string | undefined; readonly from?: TestApp } = {},
+) {
+  return bytesIn(
+    await fetch(`${from.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Dev ${as}` },
+      body: JSON.stringify({ query, variables, ...(operationName ? { operationName } : {}) }),
+    }),
+  )
+}
+
+/** The bytes of an answer without the id of its request. */
+async function bytesIn(response: Response): Promise<string> {
   const type = response.headers.get('content-type')
   return `${response.status} ${type} ${(await response.text()).replace(/"requestId":"[^"]*"/g, '')}`
 }
@@ -150,6 +170,27 @@ const textsOf = (selection: Selection) => {
   return { planned: text(''), executed: text('@include(if: true)') }
 }
 
+test("a timeline has the viewer's own entries, also where nothing is kept", async () => {
+  const [liked, ...others] = await app.services.collections.posts
+    .find({ author: friend })
+    .sort({ _id: -1 })
+    .toArray()
+  expect(others.length).toBeGreaterThan(0)
+  const ref = { id: liked?._id.toHexString() as PostId, author: friend }
+  for (const isLiked of [true, false]) {
+    const { engagements } = app.services
+    await (isLiked
+      ? engagements.add('likes', reader, ref)
+      : engagements.remove('likes', reader, ref))
+    for (const { send } of [app, bare]) {
+      const query = '{ timeline(first: 1) { edges { node { id viewerHasLiked } } } }'
+      const { data } = await send({ as: reader, query })
+      const node = { id: postNodeId(ref), viewerHasLiked: isLiked }
+      expect(data.timeline.edges).toEqual([{ node }])
+    }
+  }
+})
+
 describe('an answer by a plan', () => {
   test('has the same bytes as that of graphql-js, for any selection and any variables', async () => {
     const before = plannedPosts
@@ -160,6 +201,7 @@ describe('an answer by a plan', () => {
         // The first answer is noted, the second is kept, and the third is sent from memory.
         for (let times = 0; times < 3; times++)
           expect(await bytesOf(as, planned, variables)).toBe(expected)
+        expect(await bytesOf(as, planned, variables, { from: bare })).toBe(expected)
       }),
       { numRuns: lawRuns(100) },
     )
@@ -199,7 +241,52 @@ describe('an answer by a plan', () => {
       / timeline(\([^)]*\))?/g,
       (text) => `${text} @include(if: true)`,
     )
-    const expected = await bytesOf(reader, `${executed} # ${asked++}`, {}, operationName)
-    expect(await bytesOf(reader, `${query} # ${asked++}`, {}, operationName)).toBe(expected)
+    const expected = await bytesOf(reader, `${executed} # ${asked++}`, {}, { operationName })
+    expect(await bytesOf(reader, `${query} # ${asked++}`, {}, { operationName })).toBe(expected)
+  })
+
+  test.each([
+    ['no content type', undefined, '', 'planned'],
+    ['the content type of JSON', 'application/json; charset=utf-8', '', 'planned'],
+    ['variables', undefined, '&variables={"first":1}&extensions={}', 'planned'],
+    ['its operation', undefined, '&operationName=A', 'planned'],
+    ['the content type of a form', 'text/plain', '', 'refused'],
+    ['a content type that begins like JSON', 'application/jsonp', '', 'refused'],
+    ['a malformed content type', 'json', '', 'refused'],
+    ['variables that are null', undefined, '&variables=%6eull', 'refused'],
+    ['extensions that are null', undefined, '&extensions=nul%6c', 'refused'],
+    ['variables that are a list', undefined, '&variables=[]', 'refused'],
+    ['variables that are no JSON', undefined, '&variables={', 'refused'],
+    ['variables that are there twice', undefined, '&variables={}&variables={}', 'refused'],
+    ['another operation', undefined, '&operationName=B', 'refused'],
+  ])('by GET is the same with %s', async (_, type, parameters, outcome) => {
+    const answerTo = async (directive: string) => {
+      const declared = 'query A($first: Int = 2)'
+      const query = `${declared} { timeline(first: $first) ${directive} { edges { node { text } } } }`
+      const url = `${app.url}/graphql?query=${encodeURIComponent(query)}${parameters}`
+      const headers = { authorization: `Dev ${reader}`, ...(type ? { 'content-type': type } : {}) }
+      return bytesIn(await fetch(url, { headers }))
+    }
+    const expected = await answerTo('@include(if: true)')
+    const before = plannedPosts
+    expect(await answerTo('')).toBe(expected)
+    expect(plannedPosts > before).toBe(outcome === 'planned')
+  })
+
+  test('is left to Apollo if the request stores its document, in whatever spelling', async () => {
+    const ask = async (parameters: string) => {
+      const headers = { authorization: `Dev ${reader}` }
+      const response = await fetch(`${app.url}/%67raphql?${parameters}`, { headers })
+      return (await response.json()) as { readonly data?: object }
+    }
+    for (const member of ['query', '%71uery']) {
+      const query = `{ timeline { edges { node { text } } } } # ${member}`
+      const sha256Hash = createHash('sha256').update(query).digest('hex')
+      const persistedQuery = JSON.stringify({ persistedQuery: { version: 1, sha256Hash } })
+      const name = `extensions=${encodeURIComponent(persistedQuery)}`
+      const stored = await ask(`${member}=${encodeURIComponent(query)}&${name}`)
+      expect(stored).toHaveProperty('data.timeline')
+      expect(await ask(name)).toEqual(stored)
+    }
   })
 })

@@ -14,7 +14,7 @@ import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
 import { drain } from './services.ts'
 
-/** A real HTTP server over the test file's own database, on a client whose commands can be watched. */
+/** A real HTTP server over a database of the test file, on a client whose commands can be watched. */
 export interface TestApp {
   readonly database: TestDatabase
   readonly services: Services
@@ -91,12 +91,13 @@ export const withLimits = (limits: Limits) => () => ({ engagement: sameLimits(li
  * Gives a test file a running server without a worker. The server runs small jobs inline.
  * @param env variables of docs/reference/configuration.md.
  * @param adjust changes what no variable sets.
+ * @param database of another server, like that of another process. Default: its own.
  */
 export function useApp(
   env: Readonly<Record<string, string>> = {},
   adjust: (config: AppConfig) => Partial<AppConfig> = () => ({}),
+  database = useDatabase(),
 ): TestApp {
-  const database = useDatabase()
   const logged: string[] = []
   let url = ''
   let services: Services | undefined

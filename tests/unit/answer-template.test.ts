@@ -22,8 +22,8 @@ function answerOf(
       likeCount: counts.likes ?? 0,
       commentCount: counts.comments ?? 0,
       shareCount: counts.shares ?? 0,
-      viewerHasLiked: viewerHas.has('likes'),
-      viewerHasShared: viewerHas.has('shares'),
+      viewerHasLiked: viewerHas?.has('likes'),
+      viewerHasShared: viewerHas?.has('shares'),
     })[field]
   const nodes = summaries.map((summary, at) => ({
     text: texts[at] ?? '',

@@ -138,8 +138,8 @@ export class FeedService {
    * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or
    * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
    * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
-   * Cost: as of {@link timeline}, without `pending` and `watermark`. With `stamping`, one for the
-   * versions of the reader and one for those of the authors, both shared, and two more for each if versions are missing.
+   * Cost: as of {@link timeline}, without `pending` and `watermark`. With `stamping`, one more for the versions of the
+   * reader, shared, and two more if one of them is missing.
    */
   async readSlice(
     name: FeedStrategyName,

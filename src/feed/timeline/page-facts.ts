@@ -37,13 +37,13 @@ export interface PageFacts extends Facts {
   readonly stats: ReadonlyMap<UserId, Stats> | undefined
   /** The profiles of live authors. Undefined if they were not requested. */
   readonly profiles: ReadonlyMap<UserId, User> | undefined
-  /** The existing posts: whole posts if content was requested. */
+  /** The existing posts: whole posts if content was requested, and where posts are kept. */
   readonly posts: ReadonlyMap<PostId, Post | PostRef>
   /** All relations of the reader. Undefined if there are too many, and where nothing is kept. */
   readonly relations: Relations | undefined
   /** The accounts of live authors, as they are kept. Undefined where nothing is kept. */
   readonly accounts: ReadonlyMap<UserId, KeptAccount> | undefined
-  /** The counts of the existing posts and the reader's own entries. Undefined if they were not read. */
+  /** The counts of the existing posts and the reader's own entries, as requested. Undefined where nothing is kept. */
   readonly summaries: ReadonlyMap<PostId, EngagementSummary> | undefined
   /** The registrations at the time of this read. */
   readonly registered: Registered
@@ -63,7 +63,10 @@ export interface FactsRequest {
   readonly users: readonly UserId[]
   readonly reader: UserId
   readonly group: string | undefined
-  /** Whether whole posts are needed. Otherwise posts, which an index covers, are only known to exist. */
+  /**
+   * Whether whole posts are needed. Otherwise, where nothing is kept, posts are only known to exist: an index covers them.
+   * Where posts are kept, all of them are whole.
+   */
   readonly content: boolean
   /** Whether the profiles of the authors are needed. Default: no. */
   readonly profiles?: boolean | undefined
@@ -136,6 +139,8 @@ export class PageFactsReader {
       registry.readUnder(stamping.valueOf('registrations')),
     ])
     stamp?.coverAccounts(people, accounts, stamping)
+    // No version tells when its document is corrected.
+    if (people.some((user) => accounts.get(user)?.profile === undefined)) stamp?.spoil()
     return {
       live: new Map([...accounts].map(([id, { account }]) => [id, account])),
       followed: relations.followees,

@@ -84,7 +84,7 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     return id
   }
 
-  /** One command, and one more if an entry does not hold its author. With a stamp, also the versions of the authors. */
+  /** The commands of {@link PageFactsReader.load}, and one more if an entry does not hold its author. */
   async loadFacts(candidates: readonly Entry[]): Promise<Known> {
     const { stamp, projection } = this.query
     const entries = candidates.filter(({ author }) => !author || !this.excludedAuthors.has(author))
@@ -96,7 +96,9 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     const authors = refs.map(({ author }) => author)
     const content = projection !== 'ref' && !isText
     const facts = await this.parts.pageFacts.load(refs, {
-      ...{ ...this.query, users: authors, content },
+      ...this.query,
+      users: authors,
+      content,
       relations: this.facts[0]?.relations,
     })
     this.facts.push(facts)

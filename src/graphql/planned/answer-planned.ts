@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { DocumentNode, GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import type { EngagementSummary } from '../../engagement/summaries.ts'
 import type { FeedService } from '../../feed/timeline/feed-service.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
@@ -13,13 +13,16 @@ import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/span
 import type { KeptAccount } from '../../users/kept-accounts.ts'
 import { registersDocument } from '../answer-again.ts'
 import { fillTemplate } from '../answer-template.ts'
+import type { ReadDocument } from '../context.ts'
+import type { Keeping } from '../kept-answers.ts'
 import { limits } from '../limits.ts'
 import { isObject } from '../named-documents.ts'
 import type { PersistedDocuments } from '../persisted-documents.ts'
-import { clientOf, crowdOf, type RateLimiter } from '../rate-limit.ts'
+import { type Charge, clientOf, crowdOf, type RateLimiter } from '../rate-limit.ts'
 import { isStableTimeline } from '../stable.ts'
 import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
-import { type PlannedPage, planTimeline, type TimelinePlan } from './timeline-plan.ts'
+import { Plans } from './plans.ts'
+import type { PlannedPage, TimelinePlan } from './timeline-plan.ts'
 
 /** What {@link answerPlanned} works with. */
 export interface AnswerPlannedParts {
@@ -38,47 +41,15 @@ export interface AnswerPlannedParts {
  * of a failure. The commands of {@link FeedService.timeline}. Call it after {@link readDocuments}, and before the route is added.
  */
 export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts): void {
-  const { limiter, pageFacts, persisted, viewerOf } = parts
   const plans = new Plans(parts.schema)
   http.addHook('preHandler', async (request, reply) => {
-    const { read, keeping } = request
-    // Without it, the request has variables that no timeline takes, or no verified viewer.
-    if (!isGraphql(request) || reply.sent || !read?.document || !keeping) return
-    if (registersDocument(request, persisted)) return
-    const viewer = await viewerOf(request)
-    const operation = operationOf(request)
-    if (viewer === undefined || !operation) return
-    const { operationName, variables } = operation
-    const plan = plans.find(read.document, operationName)
-    const prepared = plan?.prepare(variables)
-    if (!plan || !prepared || prepared.cost > limits.cost) return
-    const { args, cost } = prepared
-    const place = placeOf(parts.feed, args)
-    if (!place || !(await pageFacts.isKept().catch(() => false))) return
-    const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
-    const { paid } = read
-    const charged = keeping.chargeOf(cost) ?? (cost > paid ? undefined : read)
-    const { charge } = charged ?? {
-      charge: await limiter.charge(client, { cost, mutations: 0, paid }),
-    }
-    keeping.noteCharge(cost, charge)
+    const asked = reply.sent ? undefined : await findAsked(parts, plans, request)
+    if (!asked) return
+    const { viewer, plan, args, cost, keeping, label } = asked
+    const charge = await chargeOnce(parts.limiter, asked, request)
     if (charge?.refusal) return
-    const label = operationLabelOf(operationName, true)
-    const span = beginOperation(`query ${label}`, {
-      'graphql.operation.type': 'query',
-      'graphql.operation.name': label,
-    })
-    const planned = await inSpan('Query.timeline', async () => {
-      const page = await readPlanned(parts, { plan, place, viewer, keeping })
-      if (!page) return undefined
-      const template = await plan.render(page, cost, limits.cost)
-      return { stamp: page.stamp, template, body: fillTemplate(template, summariesOf(page)) }
-    }).catch((error: Error) => {
-      keeping.failure = error
-      return undefined
-    })
-    endSpan(span, keeping.failure && errorTypeOf(keeping.failure))
-    // A post was deleted since, or has a form that only graphql-js shows.
+    const planned = await renderPlanned(parts, asked)
+    // It failed, a post was deleted since, or has a form that only graphql-js shows.
     if (planned?.body === undefined) return
     const { stamp, template, body } = planned
     if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, template)
@@ -89,8 +60,82 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
   })
 }
 
-type Keeping = NonNullable<FastifyRequest['keeping']>
+/** A request that a plan answers. */
+interface Asked {
+  readonly viewer: UserId
+  readonly plan: TimelinePlan
+  readonly args: TimelineArgs
+  readonly place: Place
+  readonly cost: number
+  /** The operation in logs, metrics and traces. */
+  readonly label: string
+  readonly read: ReadDocument
+  readonly keeping: Keeping
+}
+
 type Place = NonNullable<ReturnType<typeof placeOf>>
+
+/** What a request asks for. Mostly no command. @returns undefined if only Apollo answers it. */
+async function findAsked(
+  { feed, pageFacts, persisted, viewerOf }: AnswerPlannedParts,
+  plans: Plans,
+  request: FastifyRequest,
+): Promise<Asked | undefined> {
+  const { read, keeping } = request
+  // Without it, the request has variables that no timeline takes, or no verified viewer.
+  if (!isGraphql(request) || !read?.document || !keeping) return undefined
+  if (registersDocument(request, persisted)) return undefined
+  const viewer = await viewerOf(request)
+  const operation = operationOf(request)
+  if (viewer === undefined || !operation) return undefined
+  const { operationName, variables } = operation
+  const plan = plans.find(read.document, operationName)
+  const prepared = plan?.prepare(variables)
+  if (!plan || !prepared || prepared.cost > limits.cost) return undefined
+  const place = placeOf(feed, prepared.args)
+  if (!place || !(await pageFacts.isKept().catch(() => false))) return undefined
+  const label = operationLabelOf(operationName, true)
+  return { viewer, plan, ...prepared, place, label, read, keeping }
+}
+
+/** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
+async function chargeOnce(
+  limiter: RateLimiter,
+  { viewer, cost, read, keeping }: Asked,
+  { ip }: FastifyRequest,
+): Promise<Charge | undefined> {
+  const { paid } = read
+  const charged = keeping.chargeOf(cost) ?? (cost > paid ? undefined : read)
+  const client = { client: clientOf(viewer, ip), crowd: crowdOf(viewer, ip) }
+  const { charge } = charged ?? {
+    charge: await limiter.charge(client, { cost, mutations: 0, paid }),
+  }
+  keeping.noteCharge(cost, charge)
+  return charge
+}
+
+/** The answer, and what decides it. Undefined if a post cannot be rendered from memory, and after a failure. */
+async function renderPlanned(parts: AnswerPlannedParts, asked: Asked) {
+  const { plan, cost, keeping, label } = asked
+  const span = beginOperation(`query ${label}`, {
+    'graphql.operation.type': 'query',
+    'graphql.operation.name': label,
+  })
+  try {
+    const planned = await inSpan('Query.timeline', async () => {
+      const page = await readPlanned(parts, asked)
+      if (!page) return undefined
+      const template = await plan.render(page, cost, limits.cost)
+      return { stamp: page.stamp, template, body: fillTemplate(template, summariesOf(page)) }
+    })
+    endSpan(span, undefined)
+    return planned
+  } catch (error) {
+    keeping.noteFailure(error as Error)
+    endSpan(span, errorTypeOf(error))
+    return undefined
+  }
+}
 
 /** The part of a timeline that is asked for. Undefined for wrong arguments, which the resolver refuses. */
 function placeOf(feed: FeedService, args: TimelineArgs) {
@@ -106,17 +151,7 @@ function placeOf(feed: FeedService, args: TimelineArgs) {
 /** @returns undefined if a post or an author cannot be rendered from memory. */
 async function readPlanned(
   { feed, keptPosts }: AnswerPlannedParts,
-  {
-    plan,
-    place: { window, base, filter },
-    viewer,
-    keeping,
-  }: {
-    readonly plan: TimelinePlan
-    readonly place: Place
-    readonly viewer: UserId
-    readonly keeping: Keeping
-  },
+  { plan, place: { window, base, filter }, viewer, keeping }: Asked,
 ): Promise<PlannedPage | undefined> {
   const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window }, keeping.stamping)
   const authors = accountsOf(page)
@@ -132,7 +167,9 @@ async function readPlanned(
       return { post: post as Post, author: profile as NonNullable<typeof profile> }
     },
     renderPost: (by, shown) =>
-      keptPosts.renderOnce(shown.post, accountOf(shown.post.author), by, () => by.render(shown)),
+      keptPosts.renderOnce(shown.post, accountOf(shown.post.author), by.key, () =>
+        by.render(shown),
+      ),
   }
 }
 
@@ -159,13 +196,18 @@ function summariesOf({ facts }: TimelinePage): ReadonlyMap<PostId, EngagementSum
  * The operation that a request names, and its variables.
  * @returns undefined for a request that Apollo refuses, or reads in another way.
  */
-function operationOf({ method, url, body }: FastifyRequest):
+function operationOf({ method, url, body, headers }: FastifyRequest):
   | {
       readonly operationName: string | undefined
       readonly variables: Readonly<Record<string, unknown>>
     }
   | undefined {
-  const members = method === 'GET' ? parametersOf(url) : isObject(body) ? body : undefined
+  const members =
+    method === 'GET'
+      ? parametersOf(url, headers['content-type'])
+      : isObject(body)
+        ? body
+        : undefined
   if (!members) return undefined
   const { operationName, variables, extensions } = members
   const isUsual =
@@ -178,8 +220,17 @@ function operationOf({ method, url, body }: FastifyRequest):
   }
 }
 
-/** The members of a request by GET. Undefined if one of them is there twice, or is no JSON. */
-function parametersOf(url: string): Readonly<Record<string, unknown>> | undefined {
+const jsonType = /^application\/json\s*(;|$)/i
+
+/**
+ * The members of a request by GET. Undefined if one of them is there twice or is no JSON, if variables or extensions are
+ * no object, and with the content type of anything else than JSON.
+ */
+function parametersOf(
+  url: string,
+  contentType = 'application/json',
+): Readonly<Record<string, unknown>> | undefined {
+  if (!jsonType.test(contentType)) return undefined
   const parameters = new URL(url, 'http://localhost').searchParams
   const members = ['operationName', 'variables', 'extensions'].map((name) => {
     const [text, ...more] = parameters.getAll(name)
@@ -187,35 +238,14 @@ function parametersOf(url: string): Readonly<Record<string, unknown>> | undefine
   })
   if (!members.every(({ isOne }) => isOne)) return undefined
   try {
-    return Object.fromEntries(
-      members.flatMap(({ name, text }) => {
-        if (text === undefined) return []
-        return [[name, name === 'operationName' ? text : (JSON.parse(text) as unknown)]]
-      }),
-    )
+    const parsedMembers = members.flatMap(({ name, text }): [string, unknown][] => {
+      if (text === undefined) return []
+      return [[name, name === 'operationName' ? text : JSON.parse(text)]]
+    })
+    // Those of a body may also be null.
+    const isUsual = parsedMembers.every(([, value]) => value !== null)
+    return isUsual ? Object.fromEntries(parsedMembers) : undefined
   } catch {
     return undefined
-  }
-}
-
-/** The plans of documents that are in memory. */
-class Plans {
-  private readonly plans = new WeakMap<
-    DocumentNode,
-    Map<string | undefined, TimelinePlan | undefined>
-  >()
-
-  constructor(private readonly schema: GraphQLSchema) {}
-
-  /** The plan of an operation. Undefined if only graphql-js answers it. */
-  find(document: DocumentNode, operationName: string | undefined): TimelinePlan | undefined {
-    const plans =
-      this.plans.get(document) ?? new Map<string | undefined, TimelinePlan | undefined>()
-    this.plans.set(document, plans)
-    if (plans.has(operationName)) return plans.get(operationName)
-    const plan = planTimeline(this.schema, document, operationName)
-    // Clients may send any number of names that the document does not have.
-    if (plan || operationName === undefined) plans.set(operationName, plan)
-    return plan
   }
 }

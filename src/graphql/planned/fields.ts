@@ -39,6 +39,15 @@ export function fieldsOf({ schema, fragments }: Scope, { type, nodes }: Field): 
   return [...selected].map(([key, nodes]) => fieldOf(type, key, nodes))
 }
 
+/**
+ * The selection below a field as text, without what does not change the answer, such as fragments. Equal texts are
+ * answered alike, also of different documents.
+ */
+export const textOf = (scope: Scope, field: Field): string =>
+  fieldsOf(scope, field)
+    .map((one) => `${one.key}:${one.name}${one.isLeaf ? '' : `{${textOf(scope, one)}}`}`)
+    .join(' ')
+
 function fieldOf(parent: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Field {
   const name = nodes[0]?.name.value ?? ''
   if (nodes.some((node) => node.arguments && node.arguments.length > 0)) throw new Unplanned()

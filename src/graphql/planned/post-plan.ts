@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { GraphQLObjectType } from 'graphql'
 import { countFields, viewerFields } from '../../engagement/kinds.ts'
 import type { UserId } from '../../lib/ids.ts'
@@ -6,7 +7,7 @@ import { nameFacets } from '../../posts/facets.ts'
 import type { Post } from '../../posts/post.ts'
 import type { User } from '../../users/users.ts'
 import { postNodeId, userNodeId } from '../node-id.ts'
-import { type Field, fieldsOf, type Scope, Unplanned } from './fields.ts'
+import { type Field, fieldsOf, type Scope, textOf, Unplanned } from './fields.ts'
 
 /** A post with its author, as all readers see it. */
 export interface ShownPost {
@@ -36,6 +37,8 @@ export type Gap = Exclude<Part, { readonly shared: Shared }>
 
 /** How the JSON of posts is rendered: shared pieces, with a gap between each two. */
 export interface PostPlan {
+  /** Names what is rendered: the same for equal selections of any documents. It refers to none of them. */
+  readonly key: string
   readonly render: (shown: ShownPost) => readonly string[]
   readonly gaps: readonly Gap[]
 }
@@ -53,7 +56,8 @@ export function planPost(scope: Scope, post: Field): PostPlan {
   }
   const render = (shown: ShownPost) =>
     pieces.map((writers) => writers.map((write) => write(shown)).join(''))
-  return { render, gaps }
+  const key = createHash('sha256').update(textOf(scope, post)).digest('base64')
+  return { key, render, gaps }
 }
 
 const literal = (text: string): Part => ({ shared: () => text })

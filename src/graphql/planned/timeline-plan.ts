@@ -4,7 +4,6 @@ import {
   type GraphQLSchema,
   getArgumentValues,
   getNamedType,
-  getOperationAST,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
@@ -54,11 +53,10 @@ export interface TimelinePlan {
 export function planTimeline(
   schema: GraphQLSchema,
   document: DocumentNode,
-  operationName: string | undefined,
+  operation: OperationDefinitionNode,
 ): TimelinePlan | undefined {
-  const operation = getOperationAST(document, operationName)
-  const [node, ...others] = operation?.selectionSet.selections ?? []
-  if (operation?.operation !== 'query' || node?.kind !== Kind.FIELD || others.length > 0)
+  const [node, ...others] = operation.selectionSet.selections
+  if (operation.operation !== 'query' || node?.kind !== Kind.FIELD || others.length > 0)
     return undefined
   if (node.name.value !== 'timeline' || hasDirectives(document)) return undefined
   const fragments = Object.fromEntries(
@@ -142,8 +140,8 @@ class CostMemory {
     const key = JSON.stringify([first, last, after != null, before != null])
     if (this.costs.has(key)) return this.costs.get(key)
     const cost = compute()
-    // Sizes are up to 100, and others are refused.
-    if (this.costs.size < 1_000) this.costs.set(key, cost)
+    // A client asks for few sizes.
+    if (this.costs.size < 100) this.costs.set(key, cost)
     return cost
   }
 }

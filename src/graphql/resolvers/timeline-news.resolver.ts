@@ -53,7 +53,7 @@ export class TimelineNewsResolver {
     })
     const request = { ...filter, since: cursor, changed: selection.has('changed') }
     const news = await ctx.services.news.findNews(viewer, request, ctx.keeping?.stamping)
-    if (ctx.keeping) ctx.keeping.isNews ||= news.changed || news.count > 0
+    if (news.changed || news.count > 0) ctx.keeping?.noteNews()
     if (isStableNews(selection)) ctx.keeping?.offerStamp(news.stamp)
     primeLoaders(ctx.loaders, news.facts, group ?? undefined)
     const users = selection.has('authors')

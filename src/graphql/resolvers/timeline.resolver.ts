@@ -40,7 +40,7 @@ export class TimelineResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     ctx.requireViewer()
-    if (ctx.keeping?.failure) throw ctx.keeping.failure
+    ctx.keeping?.throwFailure()
     const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
     const { window: place } = checkAll({
       window: () => timelineWindowOf(args),
@@ -50,13 +50,12 @@ export class TimelineResolver {
     const { group } = filter
     const selection = selectionOf(info)
     const post = selection.of('edges', 'node')
-    const viewerHas = post.has(...viewerFields.keys())
     const page = await ctx.loaders.timeline.load({
       window,
       ...filter,
       projection: projectionOf(post),
       counts: needsCounts(post),
-      viewerHas,
+      viewerHas: post.has(...viewerFields.keys()),
       profiles: needsProfile(post.of('author')),
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
@@ -66,7 +65,7 @@ export class TimelineResolver {
       const holes = () => holesOf(String(info.path.key), selection, posts)
       ctx.keeping?.offerStamp(page.stamp, holes)
     }
-    primeLoaders(ctx.loaders, page.facts, group, viewerHas)
+    primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page
     return {

@@ -175,7 +175,8 @@ async function restore(
     await raiseVersions(collections, relationsOf(pair), tx)
     await run.stats.renewAudiences(tx, pair)
   }
-  const owner = name === 'user_stats' ? _id : author
+  const isAccount = name === 'users' || name === 'user_stats'
+  const owner = isAccount ? _id : author
   if (typeof owner === 'string') {
     await raiseVersions(collections, changesOfAccounts([owner as UserId]), tx)
   }

@@ -64,7 +64,7 @@ describe('a server', () => {
       expect(server).toBe(usual[0])
       for (const text of [
         'upgraded database, before feedline migrate --previous-stopped',
-        'answers in memory, PAGE_CACHE_MB: none',
+        'answers, posts, accounts and relations in memory, PAGE_CACHE_MB: none',
         'a post to a small audience under INBOX: delivered by a job right after the commit',
         'retention: everything is kept; celebrities: no author becomes one',
       ])

@@ -56,7 +56,7 @@ export function useImports(following: FollowingMode): ImportsHarness {
       of(follower).following++
     }
     for (const { author } of await posts.find().toArray()) of(author).posts++
-    const stats = await user_stats.find({}, { projection: { guard: 0 } }).toArray()
+    const stats = await user_stats.find({}, { projection: { guard: 0, audience: 0 } }).toArray()
     expect(new Map(stats.map(({ _id, ...counts }) => [_id, counts]))).toEqual(counted)
     if (following === 'collection') {
       const other = await forward.find().toArray()

@@ -44,7 +44,6 @@ import { KeptAnswers } from './kept-answers.ts'
 import { limits } from './limits.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
 import { answerPlanned } from './planned/answer-planned.ts'
-import { playgroundPage } from './playground.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { documentPlugin, readDocuments } from './read-documents.ts'
 import { createSchema } from './schema.ts'
@@ -124,7 +123,9 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   limitRequests(http, parts.config.http.requestsMax)
   addLiveness(http, '/healthz')
   addReadiness(http, parts.readiness)
-  if (!production) servePage(http, '/', playgroundPage)
+  // Its files take 44 MB of memory.
+  if (!production)
+    servePage(http, '/', async () => (await import('./playground.ts')).playgroundPage())
   await mountGraphql(http, parts)
   return { http, requests }
 }

@@ -41,13 +41,17 @@ class Page {
  * Serves a large page, which is rendered at its first request and compressed once for each encoding. A browser may keep
  * it, and gets 304 while it is the same.
  */
-export function servePage(http: FastifyInstance, path: string, render: () => string): void {
+export function servePage(
+  http: FastifyInstance,
+  path: string,
+  render: () => Promise<string>,
+): void {
   let page: Page | undefined
   http.route({
     method: 'GET',
     url: path,
     handler: async (request, reply) => {
-      page ??= new Page(render())
+      page ??= new Page(await render())
       if (namesEtag(request.headers['if-none-match'], page.headers.etag ?? ''))
         return reply.code(304).send()
       const accepted = negotiate(request.headers['accept-encoding'] ?? '', ['br', 'gzip'])

@@ -115,7 +115,7 @@ const repairs: Readonly<Partial<Record<KeptDamage, string>>> = {
   'a mirror has no block': 'relations:',
 }
 
-test.each(Object.entries(repairs) as [KeptDamage, string][])(
+test.each(share(1, Object.entries(repairs) as [KeptDamage, string][]))(
   'the law L1 finds a reconciliation that raises no version (%s)',
   async (damage, kind) => {
     const steps = [{ kind: 'repair' as const, damage, a: 0, b: 1 }]
@@ -125,7 +125,7 @@ test.each(Object.entries(repairs) as [KeptDamage, string][])(
 
 const idle = { kind: 'forget', part: 'nothing' } as const
 
-test.each(['graph', 'relations'] as const)(
+test.each(share(1, ['graph', 'relations'] as const))(
   'the law L1 finds a delivery of an import (%s) that raises no version',
   async (from) => {
     const imported = { kind: 'import', from, a: 0, b: 2 } as const

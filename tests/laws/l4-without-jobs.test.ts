@@ -5,6 +5,7 @@ import { permitMs } from '../../src/feed/registry/permits.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { share } from '../support/repetition.ts'
 import { openAccounts, servicesOver, settleDeletions, useServices } from '../support/services.ts'
 import {
   dyingAt,
@@ -77,7 +78,7 @@ describe('a process that dies', () => {
     await rest()
   })
 
-  test.each(['before', 'after'] as const)(
+  test.each(share(1, ['before', 'after'] as const))(
     'at any call of a post, and %s it, leaves a post that is delivered, or none',
     async (when) => {
       const committed: number[] = []
@@ -202,7 +203,7 @@ describe('followers in memory', () => {
     'a follower deletes the account': leave,
   }
 
-  test.each(Object.entries(changes))(
+  test.each(share(1, Object.entries(changes)))(
     'are current when %s in another process',
     async (_, meanwhile) => {
       expect(await everywhere({ meanwhile })).toEqual([])
@@ -275,7 +276,7 @@ const hasty =
     await step(services).finally(() => Object.assign(registrations, { settle: right }))
   }
 
-describe.each(['SIZED_BUCKETS', 'CACHE'] as const)('%s that is registered', (name) => {
+describe.each(share(1, ['SIZED_BUCKETS', 'CACHE'] as const))('%s that is registered', (name) => {
   const strategies = ['INBOX', name] as const
 
   test('while a post without a job is published gets the post', async () => {

@@ -12,7 +12,8 @@ import { environmentOf, type ProcessName, processNames, serverNames } from './se
 const root = join(import.meta.dirname, '..')
 const preload = pathToFileURL(join(import.meta.dirname, 'clock-preload.mjs')).href
 const readyTimeoutMs = 90_000
-const startsMax = 5
+/** A cluster whose processes were all killed has no primary for a while, and a start waits only some seconds for one. */
+const startsMax = 20
 
 /** The program of the processes, its database, and the folder of logs and clock files. */
 interface ProcessOptions {

@@ -35,6 +35,7 @@ const unshaped: Partial<Record<CollectionName, string>> = {
 const free: Readonly<Record<string, string>> = {
   'users.': 'a profile and its times: no other document has them',
   'user_stats.guard': 'raised by writes that must collide',
+  'user_stats.audience': 'a version, which only tells that the followers may have changed',
   'user_stats.repairs': 'raised by repairs',
   'following.groups': 'the groups of a user: no other document has them',
   'follow_events._id': 'an order that the events of a pair may have by chance',
@@ -76,7 +77,7 @@ const ofUsers = [
 ]
 
 const derived = [
-  ...['repairs', 'guard', 'counts', 'levels', 'last', 'has_overflow'],
+  ...['audience', 'repairs', 'guard', 'counts', 'levels', 'last', 'has_overflow'],
   ...['followers', 'following', 'posts'],
 ]
 

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { changesOfAccounts, raiseVersions } from '../../src/db/versions.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
@@ -178,9 +179,10 @@ const delivered = all(follows, post(author))
 const posted = all(post(author), work)
 const filled = all(follow(), post(author))
 const cleared = all(follows, unfollow())
-const emptied: Step = async ({ collections: { timed_buckets, posts } }) => {
-  await timed_buckets.deleteMany({})
-  await posts.deleteMany({})
+const emptied: Step = async ({ collections, transactions }) => {
+  await collections.timed_buckets.deleteMany({})
+  await collections.posts.deleteMany({})
+  await transactions.run((tx) => raiseVersions(collections, changesOfAccounts(people), tx))
 }
 const first = all(follows, emptied, post(author))
 

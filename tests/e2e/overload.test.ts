@@ -102,12 +102,12 @@ describe('a server with as many requests as it executes and lets wait', () => {
     await using _ = await failCommand(busy.database.client, {
       failCommands: ['find'],
       times: 1,
-      blockMs: 1_500,
+      blockMs: 2_300,
     })
     const first = busy.send({ query })
-    await sleep(300)
+    await sleep(500)
     const waiting = Array.from({ length: 4 }, () => sendRaw(JSON.stringify({ query })))
-    await sleep(300)
+    await sleep(800)
     expect((await busy.send({ query })).status).toBe(503)
     for (const one of waiting) one.destroy()
     await sleep(200)

@@ -25,8 +25,8 @@ interface Entry {
 /** The most followees, and the most restrictions, that are kept of a reader. */
 const relationsMax = 5_000
 
-/** The most followees, and the most restrictions, that readers share in a command. */
-const sharedMax = 10_000
+/** The most readers that share a command, and the most followees and restrictions that it reads. */
+const [readersMax, sharedMax] = [16, 10_000]
 
 /** The parts that {@link KeptRelations} works with. */
 interface KeptRelationsParts {
@@ -42,8 +42,10 @@ interface KeptRelationsParts {
  */
 export class KeptRelations {
   private readonly entries: Memory<Entry>
-  private readonly readShared = shareReads('relations', (readers: readonly UserId[]) =>
-    this.readAll([...new Set(readers)]),
+  private readonly readShared = shareReads(
+    'relations',
+    (readers: readonly UserId[]) => this.readAll([...new Set(readers)]),
+    readersMax,
   )
 
   constructor(private readonly parts: KeptRelationsParts) {
@@ -78,7 +80,7 @@ export class KeptRelations {
     return found?.get(reader)
   }
 
-  /** @returns undefined if the readers have too many relations for one command. */
+  /** @returns undefined if several readers have too many relations for one command. */
   private async readAll(
     readers: readonly UserId[],
   ): Promise<ReadonlyMap<UserId, Relations | undefined> | undefined> {
@@ -87,7 +89,8 @@ export class KeptRelations {
       follows.followeesOfAll(readers, sharedMax),
       restrictions.restrictionsOfAll(readers, sharedMax),
     ])
-    if (edges.length >= sharedMax || !restricted) return undefined
+    if (edges.length >= sharedMax || !restricted)
+      return readers.length === 1 ? new Map() : undefined
     const edgesOf = groupBy(edges, ({ user }) => user)
     const foundOf = (reader: UserId): Relations | undefined => {
       const followees = new Set((edgesOf.get(reader) ?? []).map(({ followee }) => followee))

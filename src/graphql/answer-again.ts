@@ -95,10 +95,16 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
   })
 }
 
+/**
+ * Matches each URL with a parameter `query`, whose name may be encoded, and few others. A part of the URL belongs to one
+ * match at most, so a long URL takes no longer than its length.
+ */
+const mayHaveQuery = /[?&](?:query=|[^=&?]*%)/
+
 /** Whether a request brings a document that its execution stores. */
 export function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
-  // Most requests by GET have no document, and need not be parsed. Names of parameters may be encoded.
-  if (request.method === 'GET' && !/[?&](query|[^=&]*%[^=&]*)=/.test(request.url)) return false
+  // Most requests by GET have no document, and need not be parsed.
+  if (request.method === 'GET' && !mayHaveQuery.test(request.url)) return false
   const name = readDocumentName(readMembers(request))
   return name?.query !== undefined && name.hash !== undefined && !persisted.has(name.hash)
 }

@@ -85,7 +85,7 @@ class Interrupted extends Restrictions {
   private happened = false
 
   constructor(
-    private readonly meanwhile: () => Promise<unknown>,
+    private readonly interrupt: () => Promise<unknown>,
     parts: RestrictionsParts,
   ) {
     super(parts)
@@ -95,7 +95,7 @@ class Interrupted extends Restrictions {
     const found = await super.restrictionsFor(owner, others, tx)
     if (!this.happened) {
       this.happened = true
-      await this.meanwhile()
+      await this.interrupt()
     }
     return found
   }

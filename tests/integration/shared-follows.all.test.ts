@@ -248,13 +248,13 @@ describe('idempotency keys and jobs in a batch', () => {
     await services.follows.follow(leaver, star)
     const mint = new IdMint(harness.clock.now)
     class Interrupted extends Restrictions {
-      private meanwhile: (() => Promise<unknown>) | undefined = () => users.delete(star)
+      private interrupt: (() => Promise<unknown>) | undefined = () => users.delete(star)
 
       override async restrictionsBetween(pairs: readonly Pair[], tx: Tx) {
         const found = await super.restrictionsBetween(pairs, tx)
         const isOurs = pairs.some(({ viewer }) => viewer === comer)
-        if (isOurs) await this.meanwhile?.()
-        if (isOurs) this.meanwhile = undefined
+        if (isOurs) await this.interrupt?.()
+        if (isOurs) this.interrupt = undefined
         return found
       }
     }

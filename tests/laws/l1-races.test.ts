@@ -74,7 +74,7 @@ function processOver(which: Which, around: Around): Services {
  * Two processes that meet, after what was given: the one is held at each of its driver calls in turn, and dies there
  * or goes on, while the other does all it has to.
  */
-type Race = [given: Step, held: Step, meanwhile: Step, dies?: 'dies']
+type Race = [given: Step, held: Step, whileHeld: Step, dies?: 'dies']
 type Row = [name: string, ...Race]
 
 async function read(services: Services, of: UserId, strategy: FeedStrategyName, limit = 3) {
@@ -111,7 +111,7 @@ async function beginning(which: Which): Promise<Documents> {
 async function play(
   which: Which,
   given: Documents,
-  [, doing, meanwhile, dies]: Race,
+  [, doing, whileHeld, dies]: Race,
   point?: string,
 ) {
   const main = harnesses[which].services
@@ -123,7 +123,7 @@ async function play(
   if (point !== undefined) {
     await Promise.race([reached, running])
     await using meeting = firstConflict(harnesses[which].database.client)
-    const other = meanwhile(main)
+    const other = whileHeld(main)
     // A write that collides with a held transaction retries in vain until the transaction goes on.
     await Promise.race([other, meeting.met])
     go(dies !== undefined)

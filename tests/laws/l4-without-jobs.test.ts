@@ -155,7 +155,7 @@ describe('a process that lives', () => {
 
 /** Plays a race at every call of the post. @returns what is wrong at rest. */
 async function everywhere(
-  race: Pick<Race, 'meanwhile'> & Partial<Race>,
+  race: Pick<Race, 'whileHeld'> & Partial<Race>,
   strategies?: readonly MaterialisedName[],
 ): Promise<string[]> {
   const problems: string[] = []
@@ -205,8 +205,8 @@ describe('followers in memory', () => {
 
   test.each(share(1, Object.entries(changes)))(
     'are current when %s in another process',
-    async (_, meanwhile) => {
-      expect(await everywhere({ meanwhile })).toEqual([])
+    async (_, whileHeld) => {
+      expect(await everywhere({ whileHeld })).toEqual([])
     },
   )
 
@@ -222,7 +222,7 @@ describe('followers in memory', () => {
           }),
         )
     }
-    const problems = await everywhere({ meanwhile: swap, mutate })
+    const problems = await everywhere({ whileHeld: swap, mutate })
     expect(problems.join()).toContain('INBOX: eve reads')
   })
 
@@ -280,12 +280,12 @@ describe.each(share(1, ['SIZED_BUCKETS', 'CACHE'] as const))('%s that is registe
   const strategies = ['INBOX', name] as const
 
   test('while a post without a job is published gets the post', async () => {
-    const meanwhile: Step = async (services) => {
+    const whileHeld: Step = async (services) => {
       await register(name)(services)
       const registration = await services.collections.strategies.findOne({ _id: name })
       expect(registration).toMatchObject({ complete: false, settlesAt: expect.any(Date) })
     }
-    expect(await everywhere({ meanwhile, afterwards: settled }, strategies)).toEqual([])
+    expect(await everywhere({ whileHeld, afterwards: settled }, strategies)).toEqual([])
     const registration = await main.collections.strategies.findOne({ _id: name })
     expect(registration).toMatchObject({ complete: true })
     expect(registration).not.toHaveProperty('settlesAt')
@@ -308,8 +308,8 @@ describe.each(share(1, ['SIZED_BUCKETS', 'CACHE'] as const))('%s that is registe
   })
 
   test('and back-filled too early lacks the post, so the test above can fail', async () => {
-    const meanwhile = hasty(register(name))
-    const problems = await everywhere({ meanwhile, afterwards: settled }, strategies)
+    const whileHeld = hasty(register(name))
+    const problems = await everywhere({ whileHeld, afterwards: settled }, strategies)
     expect(problems.join()).toContain(`${name}: `)
   })
 
@@ -378,7 +378,7 @@ describe('INBOX that is dropped while a post without a job is published', () => 
     let left = 0
     for (const at of callsOfPost.keys()) {
       let dropped: Promise<unknown> | undefined
-      const meanwhile: Step = async ({ registrations, collections }) => {
+      const whileHeld: Step = async ({ registrations, collections }) => {
         dropped = registrations.drop('INBOX')
         await expect.poll(() => collections.strategies.countDocuments({ complete: true })).toBe(0)
         // A drop that does not wait would end now.
@@ -390,7 +390,7 @@ describe('INBOX that is dropped while a post without a job is published', () => 
         await rest()
         left += await collections.inbox.countDocuments()
       }
-      await playPost({ deployment: harness, main, given, author, meanwhile, afterwards }, at)
+      await playPost({ deployment: harness, main, given, author, whileHeld, afterwards }, at)
     }
     return left
   }

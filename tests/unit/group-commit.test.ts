@@ -174,14 +174,19 @@ describe('group commit', () => {
     }
   })
 
-  test('a group commit rejects a write that waited too long, and does not commit it', async () => {
+  /** A write is committed while a later one of its key has waited too long. */
+  async function waitedTooLong() {
     vi.useFakeTimers({ toFake: ['performance'] })
     const { commits, batches, end } = held()
     const first = commits.submit('p', 'a')
     await nextTurn()
-    const late = commits.submit('p', 'b')
-    const refused = expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    const refused = expect(commits.submit('p', 'b')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     vi.advanceTimersByTime(600_001)
+    return { commits, batches, end, first, refused }
+  }
+
+  test('a group commit rejects a write that waited too long, and does not commit it', async () => {
+    const { commits, batches, end, first, refused } = await waitedTooLong()
     const timely = commits.submit('p', 'c')
     await end()
     await refused
@@ -191,13 +196,7 @@ describe('group commit', () => {
   })
 
   test('a key whose waiting writes have all waited too long takes writes again', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] })
-    const { commits, batches, end } = held()
-    const first = commits.submit('p', 'a')
-    await nextTurn()
-    const late = commits.submit('p', 'b')
-    const refused = expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    vi.advanceTimersByTime(600_001)
+    const { commits, batches, end, first, refused } = await waitedTooLong()
     await end()
     await end()
     await refused

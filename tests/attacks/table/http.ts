@@ -104,6 +104,16 @@ const urls: readonly Attack[] = [
   }),
 )
 
+/** Many beginnings of parameters with encoded names, and no end. A server must not search for one from each of them. */
+const longNames = httpAttack('a GET with thousands of names of parameters', '400 BAD_REQUEST', {
+  method: 'GET',
+  path: `/graphql?${'?%25'.repeat(3_500)}`,
+  headers: [
+    ['Accept', 'application/graphql-response+json'],
+    ['Authorization', `Bearer ${annsToken}`],
+  ],
+})
+
 const mutation = 'mutation { __typename }'
 
 /** What a page of another site can make a browser send without asking. Only an anonymous query is answered. */
@@ -238,6 +248,7 @@ export const transport: readonly Attack[] = [
   ...methods,
   ...paths,
   ...urls,
+  longNames,
   ...forgeries,
   ...types,
   ...sizes,

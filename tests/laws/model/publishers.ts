@@ -106,7 +106,7 @@ export interface Race {
   readonly main: Services
   readonly given: Documents
   readonly author: UserId
-  readonly meanwhile: Step
+  readonly whileHeld: Step
   /** Done once the held process goes on and has ended. */
   readonly afterwards: Step
   readonly mutate?: ((slow: Services) => void) | undefined
@@ -114,7 +114,7 @@ export interface Race {
 
 /** Plays a race with the post of a process that needs no job. @returns whether the call was reached. */
 export async function playPost(race: Race, at: number): Promise<boolean> {
-  const { deployment, main, given, author, meanwhile, afterwards } = race
+  const { deployment, main, given, author, whileHeld, afterwards } = race
   await restore(main, given)
   const { around, reached, go } = heldAt(at)
   const slow = await publisher(deployment, author, around)
@@ -122,7 +122,7 @@ export async function playPost(race: Race, at: number): Promise<boolean> {
   const posted = publish(slow, author, 'new')
   const isReached = await Promise.race([reached.then(() => true), posted.then(() => false)])
   await using meeting = firstConflict(deployment.database.client)
-  const other = meanwhile(main)
+  const other = whileHeld(main)
   // A write that collides with a held transaction retries in vain until the transaction goes on.
   await Promise.race([other, meeting.met])
   go()

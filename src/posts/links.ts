@@ -37,6 +37,8 @@ const hostEnd = new RegExp(String.raw`[${dot}\p{Cf}\p{Variation_Selector}]+$`, '
 /** An existing top-level domain, if it is one, right before a letter of a script without spaces. */
 const topLevelBefore = new RegExp(String.raw`^([a-zA-Z]+|xn--[\w\-]+)[${unspaced}]`, 'v')
 
+/** What every domain has, and few texts have. To look for domains is dear. */
+const innerDot = /\.\P{White_Space}/u
 /** The end of a sentence, or of a part of it, so that no browser would read on. */
 const close = new RegExp(String.raw`[${sentence}${dot}]*(?:\p{White_Space}|$)`, 'vy')
 /** What may follow a complete domain: "'s", what no host contains, and words in a script without spaces. */
@@ -56,14 +58,15 @@ export function findAddresses(text: string): AddressPart[] {
   const parts: AddressPart[] = []
   const endOfLink = ends(text)
   let at = 0
-  for (const { index: start, 0: scheme } of text.matchAll(urls)) {
+  for (const { index: start, 0: scheme } of text.includes('://') ? text.matchAll(urls) : []) {
     if (start < at) continue
     const link = endOfLink(start, start + scheme.length)
     at = link ?? endOf(/\P{White_Space}*/uy, text, start)
     parts.push({ start, end: at, isLink: link !== undefined })
   }
   const endOfDomain = ends(text)
-  const bare = [...text.matchAll(domains)].flatMap(({ index: start, 0: { length } }) => {
+  const written = innerDot.test(text) ? text.matchAll(domains) : []
+  const bare = [...written].flatMap(({ index: start, 0: { length } }) => {
     const end = text.slice(start, start + length).includes('.') ? endOfDomain(start) : undefined
     return end === undefined ? [] : [{ start, end, isLink: true }]
   })

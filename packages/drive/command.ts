@@ -21,7 +21,6 @@ import {
   spacings,
 } from './plan.ts'
 import { formatDrive } from './print.ts'
-import { exitCodeOf } from './result.ts'
 
 interface DriveOptions extends Omit<DriveSettings, 'rate'> {
   readonly rate?: readonly number[]
@@ -100,8 +99,9 @@ Examples:
 async function run(options: DriveOptions, command: Command): Promise<void> {
   const { rate, url, prefix, users, yesWrite, clean, json } = options
   checkCombination(options)
-  // No other command but serve needs the schema, which takes long to load.
+  // No other command needs the client, and only serve needs the schema: both take long to load.
   const { openClient, runClean, runDrive } = await import('./drive.ts')
+  const { exitCodeOf } = await import('./result.ts')
   using interrupt = interruption()
   using displays = new PartDisplays('done')
   const parts: DriveParts = {

@@ -84,12 +84,14 @@ const entryBytes = 80
 /** BSON of a facet: its index, kind, start and end. */
 const facetBytes = 50
 
-/** No less than the bytes of BSON that an entry takes. */
+/** No less than the bytes of BSON that an entry takes. What is malformed takes none. */
 export const sizeOf = ({ actor, text, facets }: NewEntry): number =>
   entryBytes +
-  actor.length +
-  (text === undefined ? 0 : 16 + Buffer.byteLength(text)) +
-  (facets ? 16 + facetBytes * facets.length : 0)
+  lengthOf(actor) +
+  (text === undefined ? 0 : 16 + lengthOf(text)) +
+  (Array.isArray(facets) ? 16 + facetBytes * facets.length : 0)
+
+const lengthOf = (text: unknown): number => (typeof text === 'string' ? Buffer.byteLength(text) : 0)
 
 interface LevelPlan {
   readonly existed: boolean

@@ -14,7 +14,7 @@ type ViewerKind = KindKeyedBy<'actor'>
 
 /** What changes about a post while its content does not. */
 export interface EngagementSummary {
-  /** The number of entries of each kind. */
+  /** The number of entries of each kind, as it is stored. */
   readonly counts: PerKind
   /** The kinds of which the viewer has an entry. Undefined if no viewer was given. */
   readonly viewerHas: ReadonlySet<ViewerKind> | undefined

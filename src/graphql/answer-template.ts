@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { countFields, type EngagementKind, viewerFields } from '../engagement/kinds.ts'
 import type { EngagementSummary } from '../engagement/summaries.ts'
 import type { PostId, PostRef } from '../lib/ids.ts'
+import { soundCount } from '../posts/post.ts'
 
 /** A field of a post in an answer whose value has no version, so that it is read for each answer. */
 export interface Hole {
@@ -19,7 +20,7 @@ type Value = (summary: EngagementSummary) => string | undefined
 const values: ReadonlyMap<string, Value> = new Map<string, Value>([
   ...[...countFields].map(([field, kind]): [string, Value] => [
     field,
-    ({ counts }) => String(counts[kind] ?? 0),
+    ({ counts }) => String(soundCount(counts[kind])),
   ]),
   ...[...viewerFields].map(([field, kind]): [string, Value] => [
     field,

@@ -54,11 +54,12 @@ export const toPostDoc = ({ id, author }: PostRef, content: Content): PostDoc =>
   ...(content.attachments.length > 0 ? { attachments: [...content.attachments] } : {}),
 })
 
-/** The fields of a post with stored counts. A count that is no number counts nothing. */
+/** A stored count, as `Int` of GraphQL. One that is malformed counts nothing. */
+export const soundCount = (count: unknown): number =>
+  typeof count === 'number' && (count | 0) === count ? count : 0
+
+/** The fields of a post with stored counts. */
 export const countsOf = (counts: PerKind | null = {}) =>
   Object.fromEntries(
-    [...countFields].map(([field, kind]) => {
-      const count = counts?.[kind]
-      return [field, Number.isInteger(count) ? count : 0]
-    }),
+    [...countFields].map(([field, kind]) => [field, soundCount(counts?.[kind])]),
   ) as Record<CountField, number>

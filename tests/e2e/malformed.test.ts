@@ -31,6 +31,7 @@ const [ann, bob, cem, dan] = ['ann', 'bob', 'cem', 'dan'].map(handle) as [
   never,
 ]
 let stored: Stored
+let commentId = ''
 let cases: readonly MalformedCase[] = []
 /** The requests of clients: a document, its variables. */
 let requests: readonly { readonly query: string; readonly variables: object }[] = []
@@ -69,7 +70,7 @@ beforeAll(async () => {
     backward: false,
   })
   const comment = comments.get(post.id)?.items.at(-1)
-  const commentId = engagementNodeId({ kind: 'comments', post, key: comment?.id ?? '' })
+  commentId = engagementNodeId({ kind: 'comments', post, key: comment?.id ?? '' })
   const [id, user] = [postNodeId(post), userNodeId(bob)]
   const operations = await readDefinitions(await readFileNames())
   const variables: Record<string, unknown> = {
@@ -165,6 +166,43 @@ test(
     expect(failures).toEqual([])
   },
   patient(14_400_000),
+)
+
+test('a malformed count counts nothing, in kept answers too', async () => {
+  const timeline = `{ timeline(first: 5, strategy: INBOX) { edges { node { likeCount } } } }`
+  const tried = cases.filter((one) => fieldOf(one) === 'posts.counts.likes')
+  expect(tried.length).toBeGreaterThan(5)
+  for (const one of tried) {
+    if (await damage(app.services, stored, one)) {
+      for (let times = 0; times < 3; times++) {
+        const { data, errors } = await app.send({ as: ann, query: timeline })
+        expect(errors, one.type).toEqual([])
+        const { edges } = (data as { timeline: { edges: { node: { likeCount: unknown } }[] } })
+          .timeline
+        const counts = edges.map(({ node }) => node.likeCount)
+        expect(counts.length).toBeGreaterThan(1)
+        expect(counts.every(Number.isInteger), `${one.type}: ${counts}`).toBe(true)
+      }
+    }
+    await restore(app.services, stored)
+  }
+})
+
+test.each(['posts.comments.text', 'posts.comments.facets', 'posts.comments.actor'])(
+  'a comment with malformed %s is deleted, or not found',
+  async (field) => {
+    const query = `mutation($input: DeleteCommentInput!) { deleteComment(input: $input) { deletedCommentId } }`
+    const tried = cases.filter((one) => fieldOf(one) === field)
+    expect(tried.length).toBeGreaterThan(5)
+    for (const one of tried) {
+      if (await damage(app.services, stored, one)) {
+        const { errors } = await app.send({ as: bob, query, variables: { input: { commentId } } })
+        const codes = errors.map(({ extensions }) => extensions.code)
+        expect([[], ['NOT_FOUND']], `${one.type}: ${codes}`).toContainEqual(codes)
+      }
+      await restore(app.services, stored)
+    }
+  },
 )
 
 const lists = `{

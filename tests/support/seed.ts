@@ -14,7 +14,7 @@ export const lawRuns = (standard: number): number =>
   ({
     small: Math.ceil(standard / 3),
     standard,
-    night: Number(process.env.FEEDLINE_RUNS),
+    night: Math.max(standard, Number(process.env.FEEDLINE_RUNS)),
   })[size]
 
 /** The seed that replays a failure: `FEEDLINE_SEED`, as printed by fast-check. */

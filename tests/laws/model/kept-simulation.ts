@@ -301,6 +301,8 @@ export class KeptSimulation {
 
   /** The page as a process reads it that keeps no answers. */
   private async execute({ reader, first, strategy, group }: AskedPage): Promise<PostId[]> {
+    // FANOUT_ON_READ serves in a process that last saw a back-fill.
+    await this.writers[0].registry.read()
     const window = { limit: first, backward: false }
     const request = { window, strategy, group, projection: 'ref' as const }
     const { items } = await this.writers[0].feed.timeline(reader, request)

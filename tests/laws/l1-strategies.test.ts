@@ -10,7 +10,7 @@ import { patient } from '../support/patience.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
-import { accountDeletion, anyPlan, type Plan, staleFloor } from './model/histories.ts'
+import { accountDeletion, anyPlan, lateDelivery, type Plan, staleFloor } from './model/histories.ts'
 import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
@@ -67,7 +67,7 @@ describe.each(Object.keys(settings) as (keyof typeof settings)[])('%s', (name) =
       const law = fc.asyncProperty(anyPlan, async (plan) =>
         (await Simulation.open(setting, plan)).run(),
       )
-      const examples: [Plan][] = [[accountDeletion], [staleFloor]]
+      const examples: [Plan][] = [[accountDeletion], [staleFloor], [lateDelivery]]
       await checkLaw(law, { name: `L1, ${name}`, histories, budgetMs, examples })
       // The removal of an account is split.
       expect(tally.get('done user.deleted.range')).toBeGreaterThan(0)

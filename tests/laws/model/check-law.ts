@@ -8,7 +8,7 @@ export interface LawOptions<T> {
   readonly name: string
   readonly histories: number
   readonly budgetMs: number
-  /** Histories that come first. Default: none. */
+  /** Further histories, which come first. Default: none. */
   readonly examples?: readonly T[]
 }
 
@@ -29,7 +29,7 @@ export async function checkLaw<T>(
     historyBegun = performance.now()
   }
   const limits = {
-    numRuns: histories,
+    numRuns: histories + examples.length,
     interruptAfterTimeLimit: patient(budgetMs),
     markInterruptAsFailure: true,
     examples: [...examples],

@@ -260,6 +260,21 @@ export const staleFloor: Plan = {
   ...{ sizes: [2], turn: 0 },
 }
 
+/** A delivery writes after the drop of its strategy, and the account of the author is removed before the next registration. */
+export const lateDelivery: Plan = {
+  edges: [],
+  ...{ posts: [0], crowd: false, entries: ['id', 'id'] },
+  steps: [
+    {
+      kind: 'slow',
+      held: { kind: 'work', job: 0, by: 0, inline: false, kept: false },
+      ...{ at: 1, expired: false },
+      concurrent: [op('deleteUser', 0, 0), { kind: 'drop', strategy: 0, cut: false }],
+    },
+  ],
+  ...{ sizes: [1], turn: 0 },
+}
+
 export const anyPlan: fc.Arbitrary<Plan> = fc.record({
   edges: fc.array(fc.tuple(fc.nat(3), fc.nat(3)), { maxLength: 8, size: 'max' }),
   posts: fc.array(fc.nat(3), { maxLength: 8, size: 'max' }),

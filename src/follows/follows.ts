@@ -162,7 +162,7 @@ export class Follows {
       projection: { _id: 0, [other]: 1 },
       batchSize: 1000,
     })
-    for await (const doc of cursor) yield doc[other] as UserId
+    for await (const { [other]: followee } of cursor) if (isHandle(followee)) yield followee
   }
 
   /**
@@ -185,7 +185,9 @@ export class Follows {
         ...(owner === 'user' ? { hint: membership } : {}),
       },
     )
-    return docs.map((doc) => ({ user: doc[owner] as UserId, followee: doc[other] as UserId }))
+    return docs.flatMap(({ [owner]: user, [other]: followee }) =>
+      isHandle(user) && isHandle(followee) ? [{ user, followee }] : [],
+    )
   }
 
   /**
@@ -375,3 +377,6 @@ const groupsIn = ({ groups = [] }: StoredEdge): readonly string[] =>
 
 const edgeFilter = (filter: object, group: string | undefined): Filter<StoredEdge> =>
   group === undefined ? filter : { ...filter, groups: group }
+
+/** Not a malformed value, which would be a pattern or an operator in the filter of the next command. */
+const isHandle = (stored: unknown): stored is UserId => typeof stored === 'string'

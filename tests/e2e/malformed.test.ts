@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { Kind, print } from 'graphql'
 import { beforeAll, expect, test } from 'vitest'
 import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
@@ -14,6 +15,7 @@ import {
   type Stored,
 } from '../integration/damage/malformed.ts'
 import { useApp, withLimits } from '../support/app.ts'
+import { recorded } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'
 import { size } from '../support/seed.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -204,6 +206,22 @@ test.each(['posts.comments.text', 'posts.comments.facets', 'posts.comments.actor
     }
   },
 )
+
+test('a malformed followee is no pattern of a filter', async () => {
+  const timeline = '{ timeline(first: 5, strategy: FANOUT_ON_READ) { edges { node { id } } } }'
+  const tried = cases.filter((one) => fieldOf(one) === 'following.followee' && one.type === 'regex')
+  const patterns = (commands: readonly { readonly command: object }[]) =>
+    commands.filter(({ command }) => /RegExp|\/a\//.test(inspect(command, { depth: 10 })))
+  for (const one of tried) {
+    expect(await damage(app.services, stored, one)).toBeTruthy()
+    const { commands } = await recorded(app.database.client, () =>
+      app.send({ as: ann, query: timeline }),
+    )
+    expect(patterns(commands)).toEqual([])
+    await restore(app.services, stored)
+  }
+  expect(tried.length).toBeGreaterThan(0)
+})
 
 const lists = `{
   bob: user(handle: "bob") {

@@ -45,7 +45,7 @@ interface Write<Op> extends Timed {
 const hotMs = 3_000
 const hotMax = 10_000
 /** How long keys do not share transactions after one of several keys has collided, in milliseconds. */
-const apartMs = 100
+export const apartMs = 100
 /** How long a turn may keep the writes of other keys waiting, in milliseconds. */
 const turnMsMax = 40
 /** Number of conflicts of a batch that has its turn until each of its writes commits alone. */

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createIdempotencyKey, type IdempotencyKey } from '../../src/db/idempotency.ts'
+import { apartMs } from '../../src/db/shared-transactions.ts'
 import type { DomainError } from '../../src/errors.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { labelOf, labelsOf } from '../support/commands.ts'
@@ -9,8 +11,9 @@ import { handle, openAccounts, problemsOf, useServices } from '../support/servic
 const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
 let scenes = 0
 
-/** Opens accounts of new authors. */
+/** Opens accounts of new authors, when no collision keeps authors from sharing transactions any more. */
 async function newAuthors(count: number): Promise<{ prefix: string; authors: UserId[] }> {
+  await sleep(apartMs)
   const prefix = `s${scenes++}-`
   const authors = Array.from({ length: count }, (_, n) => handle(`${prefix}${n}`))
   await openAccounts(harness.services, authors)

@@ -17,6 +17,7 @@ import {
 import { useApp, withLimits } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'
+import { share } from '../support/repetition.ts'
 import { size } from '../support/seed.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { readDefinitions, readFileNames } from '../support/written-operations.ts'
@@ -172,8 +173,11 @@ test(
 
 test('a malformed count counts nothing, in kept answers too', async () => {
   const timeline = `{ timeline(first: 5, strategy: INBOX) { edges { node { likeCount } } } }`
-  const tried = cases.filter((one) => fieldOf(one) === 'posts.counts.likes')
-  expect(tried.length).toBeGreaterThan(5)
+  const tried = share(
+    1,
+    cases.filter((one) => fieldOf(one) === 'posts.counts.likes'),
+  )
+  expect(tried.length).toBeGreaterThan(0)
   for (const one of tried) {
     if (await damage(app.services, stored, one)) {
       for (let times = 0; times < 3; times++) {
@@ -194,8 +198,11 @@ test.each(['posts.comments.text', 'posts.comments.facets', 'posts.comments.actor
   'a comment with malformed %s is deleted, or not found',
   async (field) => {
     const query = `mutation($input: DeleteCommentInput!) { deleteComment(input: $input) { deletedCommentId } }`
-    const tried = cases.filter((one) => fieldOf(one) === field)
-    expect(tried.length).toBeGreaterThan(5)
+    const tried = share(
+      1,
+      cases.filter((one) => fieldOf(one) === field),
+    )
+    expect(tried.length).toBeGreaterThan(0)
     for (const one of tried) {
       if (await damage(app.services, stored, one)) {
         const { errors } = await app.send({ as: bob, query, variables: { input: { commentId } } })

@@ -3,7 +3,7 @@ import type { FollowingMode } from '../../src/config.ts'
 import { size } from './seed.ts'
 
 /** How many times fewer cases `npm test` tries than `npm run test:all`. */
-const smaller = 3
+const smaller = 4
 
 /** The two ways to store edges: one of them by day. @param from differs between files, so that a run tries both. */
 export const sampledFollowing = (from: 0 | 1): readonly FollowingMode[] =>
@@ -11,7 +11,7 @@ export const sampledFollowing = (from: 0 | 1): readonly FollowingMode[] =>
 
 /**
  * Every `stride`-th case, from a start that the seed decides, so that successive runs try every case. `npm test` tries a
- * third of them, but not fewer than one. With a number in `FEEDLINE_RUNS`, as in the nightly run, all cases.
+ * quarter of them, but not fewer than one. With a number in `FEEDLINE_RUNS`, as in the nightly run, all cases.
  * @param from shifts the start, so that the shares of several lists differ.
  */
 export const share = <T>(stride: number, cases: readonly T[], from = 0): readonly T[] => {

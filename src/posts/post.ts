@@ -31,7 +31,8 @@ export const toRef = ({ _id, author }: PostDoc): PostRef => ({
 export function toPost(doc: PostDoc): Post | undefined {
   const ref = toRef(doc)
   const { text, attachments } = doc
-  if (text === undefined || !fieldsConform('posts', { text, ...(attachments && { attachments }) }))
+  const isPlain = attachments === undefined || attachments === null
+  if (text === undefined || !fieldsConform('posts', { text, ...(!isPlain && { attachments }) }))
     return undefined
   const facets =
     doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined

@@ -292,21 +292,29 @@ export class KeptSimulation {
       const { ids: expected } = pageOf(all, { limit: page.first, backward: false })
       if (isAtRest) expect(ids, `${strategy} at rest`).toEqual(expected)
       else expect(all, `${strategy} while jobs wait`).toEqual(expect.arrayContaining(ids))
-      if (!isAtRest && page.isKept && strategy === 'INBOX')
-        expect(ids, `${strategy} while jobs wait, executed`).toEqual(await this.execute(page))
+      if (!isAtRest && page.isKept && strategy === 'INBOX') {
+        const executed = await this.execute(page)
+        if (executed) expect(ids, `${strategy} while jobs wait, executed`).toEqual(executed)
+      }
       for (const [author, name] of names)
         expect(name, `${strategy}, the name of ${author}`).toBe(this.names.get(author) ?? author)
     }
   }
 
-  /** The page as a process reads it that keeps no answers. */
-  private async execute({ reader, first, strategy, group }: AskedPage): Promise<PostId[]> {
-    // FANOUT_ON_READ serves in a process that last saw a back-fill.
-    await this.writers[0].registry.read()
+  /**
+   * The page as a process reads it that keeps no answers. Undefined if FANOUT_ON_READ served it, which shows waiting
+   * posts: where the process last saw a back-fill, and where a floor has risen.
+   */
+  private async execute({
+    reader,
+    first,
+    strategy,
+    group,
+  }: AskedPage): Promise<PostId[] | undefined> {
     const window = { limit: first, backward: false }
     const request = { window, strategy, group, projection: 'ref' as const }
-    const { items } = await this.writers[0].feed.timeline(reader, request)
-    return items.map(({ post }) => post.id)
+    const { items, servedBy } = await this.writers[0].feed.timeline(reader, request)
+    return servedBy === strategy ? items.map(({ post }) => post.id) : undefined
   }
 
   /** The newest page of two readers by both processes, and the timelines of the model. */

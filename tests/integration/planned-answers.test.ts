@@ -193,7 +193,7 @@ test("a timeline has the viewer's own entries, also where nothing is kept", asyn
 
 describe('an answer by a plan', () => {
   test('has the same bytes as that of graphql-js, for any selection and any variables', async () => {
-    const before = plannedPosts
+    const [before, numRuns] = [plannedPosts, lawRuns(100)]
     await fc.assert(
       fc.asyncProperty(operation, async ({ selection, as, variables }) => {
         const { planned, executed } = textsOf(selection)
@@ -203,9 +203,9 @@ describe('an answer by a plan', () => {
           expect(await bytesOf(as, planned, variables)).toBe(expected)
         expect(await bytesOf(as, planned, variables, { from: bare })).toBe(expected)
       }),
-      { numRuns: lawRuns(100) },
+      { numRuns },
     )
-    expect(plannedPosts - before).toBeGreaterThan(100)
+    expect(plannedPosts - before).toBeGreaterThan(numRuns / 4)
   })
 
   test.each([

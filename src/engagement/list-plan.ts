@@ -84,7 +84,7 @@ const entryBytes = 80
 /** BSON of a facet: its index, kind, start and end. */
 const facetBytes = 50
 
-/** No less than the bytes of BSON that an entry takes. What is malformed takes none. */
+/** No less than the bytes of BSON that an entry takes. A malformed part counts as empty. */
 export const sizeOf = ({ actor, text, facets }: NewEntry): number =>
   entryBytes +
   lengthOf(actor) +

@@ -37,8 +37,9 @@ const hostEnd = new RegExp(String.raw`[${dot}\p{Cf}\p{Variation_Selector}]+$`, '
 /** An existing top-level domain, if it is one, right before a letter of a script without spaces. */
 const topLevelBefore = new RegExp(String.raw`^([a-zA-Z]+|xn--[\w\-]+)[${unspaced}]`, 'v')
 
-/** What every domain has, and few texts have. To look for domains is dear. */
+/** Every domain without a scheme has it, and few texts do. A search for domains takes much longer. */
 const innerDot = /\.\P{White_Space}/u
+
 /** The end of a sentence, or of a part of it, so that no browser would read on. */
 const close = new RegExp(String.raw`[${sentence}${dot}]*(?:\p{White_Space}|$)`, 'vy')
 /** What may follow a complete domain: "'s", what no host contains, and words in a script without spaces. */

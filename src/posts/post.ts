@@ -31,8 +31,8 @@ export const toRef = ({ _id, author }: PostDoc): PostRef => ({
 export function toPost(doc: PostDoc): Post | undefined {
   const ref = toRef(doc)
   const { text, attachments } = doc
-  const isPlain = attachments === undefined || attachments === null
-  if (text === undefined || !fieldsConform('posts', { text, ...(!isPlain && { attachments }) }))
+  const hasNone = attachments === undefined || attachments === null
+  if (text === undefined || !fieldsConform('posts', { text, ...(!hasNone && { attachments }) }))
     return undefined
   const facets =
     doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined

@@ -64,7 +64,7 @@ const free: Readonly<Record<string, string>> = {
   'sized_buckets.entries.author': 'looked up when it is absent',
   'sized_buckets.entries.text': 'a copy of the text, for pages that ask for no more',
   'timeline_cache.': 'a cache of another epoch, or with another floor, is read less often',
-  'inbox._id.': 'an entry of an author whom the reader does not follow, which no page shows',
+  'inbox._id.': 'of an author that the reader does not follow: no page shows the entry',
   'inbox.author': 'looked up when it is absent',
   'inbox.text': 'a copy of the text, for pages that ask for no more',
   'strategies._id': 'a strategy of another release: each server registers its own',

@@ -38,7 +38,7 @@ test.each([
       new KeptSimulation({ ...setting, ...other }, plan).run(),
     )
     await checkLaw(law, { name: `L1, kept, ${name}`, histories, budgetMs })
-    for (const one of asked) expect(tally.get(`${one} kept`)).toBeGreaterThan(histories)
+    for (const one of asked) expect(tally.get(`${one} kept`)).toBeGreaterThan(10)
   },
   patient(budgetMs + 30_000),
 )

@@ -138,9 +138,10 @@ describe('a link opens the host that its text shows', () => {
         links += linksIn(text).length
       },
     )
-    const numRuns = lawRuns(4_000)
+    // Fewer would often miss the number of links.
+    const numRuns = 4_000
     fc.assert(property, { numRuns, ...lawSeed() })
-    expect(links).toBeGreaterThan(numRuns / 20)
+    expect(links).toBeGreaterThan(numRuns / 10)
   })
 
   test('for domains without a scheme', () => {

@@ -50,7 +50,7 @@ export class Registrations {
    * reader for 20 s, unless no process publishes such posts.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 30, and more for entries that a drop has left.
+   * Cost: one command if there is nothing to do, otherwise up to 27, and one transaction for each 1,000 entries that a drop has left.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections

@@ -302,8 +302,8 @@ export class KeptSimulation {
   }
 
   /**
-   * The page as a process reads it that keeps no answers. Undefined if FANOUT_ON_READ served it, which shows waiting
-   * posts: where the process last saw a back-fill, and where a floor has risen.
+   * The page as a process reads it that keeps no answers. Undefined if no stored entry decides it, as above a floor that
+   * has risen: then FANOUT_ON_READ shows posts that wait.
    */
   private async execute({
     reader,
@@ -311,10 +311,13 @@ export class KeptSimulation {
     strategy,
     group,
   }: AskedPage): Promise<PostId[] | undefined> {
-    const window = { limit: first, backward: false }
-    const request = { window, strategy, group, projection: 'ref' as const }
-    const { items, servedBy } = await this.writers[0].feed.timeline(reader, request)
-    return servedBy === strategy ? items.map(({ post }) => post.id) : undefined
+    const [process] = this.writers
+    // It may have last seen a back-fill.
+    await process.registry.read()
+    const range = { oldestFirst: false, limit: first }
+    const query = { reader, group, projection: 'ref' as const, range }
+    const { items, isStored } = await process.feed.readSlice(strategy, query)
+    return isStored ? items.map(({ post }) => post.id) : undefined
   }
 
   /** The newest page of two readers by both processes, and the timelines of the model. */

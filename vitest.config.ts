@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
 import { measureSlowness, patient } from './tests/support/patience.ts'
@@ -6,8 +7,9 @@ import { size } from './tests/support/seed.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
-// The processes that run the tests inherit it.
+// The processes that run the tests inherit them.
 process.env.FEEDLINE_SLOWNESS ??= measureSlowness().toFixed(1)
+process.env.FEEDLINE_SEED ||= String(randomInt(1_000_000))
 
 const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
 /** What takes long, for `npm run test:all` alone. */

@@ -47,6 +47,8 @@ export interface CollectionSpec {
   readonly handleIn?: HandlePlace
   /** The shape of its documents, for the check of integrity and for reads. */
   readonly shape?: Shape
+  /** Repairs derive all its documents from others. So a malformed one is deleted. */
+  readonly derived?: true
 }
 
 declare const stored: unique symbol

@@ -69,5 +69,6 @@ export const engagementCollections = {
     shardKey: { user: 1 },
     handleIn: 'whole',
     shape: object({ _id: id, user: text, kind, post: id, author: text }),
+    derived: true,
   }),
 }

@@ -41,7 +41,9 @@ interface DescribedMutation {
   readonly description: string
 }
 
-type ValidRow = KindRow & ({ readonly key: 'actor' } | { readonly viewer: null })
+/** The author of a post may delete entries with an id, so a private one would be no secret. */
+type ValidRow = KindRow &
+  ({ readonly key: 'actor' } | { readonly viewer: null; readonly public: object })
 
 /** The standard `OVERFLOW_THRESHOLD`. */
 export const thresholdDefault = 100

@@ -147,6 +147,7 @@ export function createFeeds(
   const raiseTimelines = shareRaises(collections)
   const permit = new DeliveryPermit({ collections, registry, outbox, queue, inline, transactions })
   const begunDeliveries = new BegunDeliveries({
+    collections,
     strategies,
     celebrities,
     registry,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { Invariant, Run } from '../../src/integrity/invariant.ts'
 import { accounts } from '../../src/integrity/invariants/accounts.ts'
@@ -21,7 +21,7 @@ const kills = Number(process.env.FEEDLINE_KILLS ?? 3)
 const [trafficMs, driftsPerKill] = [process.env.FEEDLINE_KILLS ? 12_000 : 5_000, 8]
 /** On a slow machine, kills go on after the traffic's time until a run that was interrupted made a repair. */
 const longestMs = trafficMs + 120_000
-const seed = lawSeed().seed ?? 1
+const { seed } = lawSeed()
 const harness = useServices()
 afterAll(endAll)
 
@@ -36,7 +36,7 @@ async function reconciling(
   // In the first slot, each of the first 20 writes kills a process in turn. In other slots, kills happen at any time.
   // A run by day kills at some of these writes. After the traffic's time, the other slots kill only when a counter is
   // repaired: on a slow machine, no process might otherwise live until it counts.
-  const begin = inject('shareSeed') % 20
+  const begin = seed % 20
   const start = (kill: number) => {
     const n = begin + kill
     const diesAt = slot === 0 ? { diesAt: 1 + ((2 * n + Math.floor(n / 10)) % 20) } : {}

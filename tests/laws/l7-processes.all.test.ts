@@ -8,7 +8,7 @@ import { ProcessSimulation } from './model/process-simulation.ts'
 import type { WorldSize } from './model/process-world.ts'
 
 const isNightly = lawRuns(1) >= 100
-const seed = Math.abs(lawSeed().seed ?? Date.now() % 1_000_000)
+const { seed } = lawSeed()
 const short: WorldSize = { followers: 300, rounds: 1, burstMs: 2_000, starMs: 400 }
 const whole: WorldSize = isNightly
   ? { followers: 20_000, rounds: 60, burstMs: 3_000, starMs: 2_000 }

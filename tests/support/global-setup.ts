@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -18,8 +17,6 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The run's MongoDB: one replica set for all test files. */
     mongoUri: string
-    /** Selects the cases that this run tries: `FEEDLINE_SEED`, or a random number. */
-    shareSeed: number
     /** Begins the names of this run's databases. */
     databasePrefix: string
   }
@@ -41,7 +38,6 @@ const memoryBytesMin = 4 * 1024 ** 3
 
 /** What the projects of a run share. Each of them loads its own copy of this file. */
 interface Run {
-  readonly seed: number
   readonly mongo: Promise<RunMongo>
   /** The command line and the other programs, unless only recorded statements are explained. */
   compiled?: Promise<void>
@@ -57,7 +53,6 @@ const shared = globalThis as { feedlineTestRun?: Run }
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   shared.feedlineTestRun ??= {
-    seed: Math.abs(lawSeed().seed ?? randomInt(1_000_000)),
     mongo: runMongo(),
     projects: 0,
   }
@@ -66,11 +61,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   if (project.name !== 'explained') run.compiled ??= clearResults().then(compile)
   const [mongo] = await Promise.all([run.mongo, run.compiled])
   if (run.projects === 1) {
+    const runs = process.env.FEEDLINE_RUNS ? ` FEEDLINE_RUNS=${process.env.FEEDLINE_RUNS}` : ''
     console.log(`MongoDB for the tests: ${mongo.description}`)
-    console.log(`FEEDLINE_SEED=${run.seed} selects the same share of the cases`)
+    console.log(`FEEDLINE_SEED=${lawSeed().seed}${runs} replays this run`)
   }
   project.provide('mongoUri', mongo.uri)
-  project.provide('shareSeed', run.seed)
   project.provide('databasePrefix', databasePrefix)
   return async () => {
     if (--run.projects > 0) return

@@ -1,6 +1,5 @@
-import { inject } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
-import { size } from './seed.ts'
+import { lawSeed, size } from './seed.ts'
 
 /** How many times fewer cases `npm test` tries than `npm run test:all`. */
 const smaller = 4
@@ -18,5 +17,5 @@ export const share = <T>(stride: number, cases: readonly T[], from = 0): readonl
   if (size === 'night') return cases
   const step =
     size === 'small' ? Math.max(stride, Math.min(cases.length, stride * smaller)) : stride
-  return cases.filter((_, at) => (at + from + inject('shareSeed')) % step === 0)
+  return cases.filter((_, at) => (at + from + lawSeed().seed) % step === 0)
 }

@@ -17,9 +17,13 @@ export const lawRuns = (standard: number): number =>
     night: Math.max(standard, Number(process.env.FEEDLINE_RUNS)),
   })[size]
 
-/** The seed that replays a failure: `FEEDLINE_SEED`, as printed by fast-check. */
-export const lawSeed = (): { seed?: number } =>
-  process.env.FEEDLINE_SEED ? { seed: Number(process.env.FEEDLINE_SEED) } : {}
+/**
+ * The seed of a run: of its random histories, and of the shares of cases that it tries. `FEEDLINE_SEED`, or a random
+ * number of `vitest.config.ts`. With the `FEEDLINE_RUNS` of the run, it replays a failure.
+ */
+export const lawSeed = (): { readonly seed: number } => ({
+  seed: Number(process.env.FEEDLINE_SEED),
+})
 
 /** The time limit of a test that tries a share of its cases by day, and all of them at night. */
 export const timeOfCases = (dayMs: number): number => (size === 'night' ? dayMs * 5 : dayMs)

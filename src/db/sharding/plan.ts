@@ -50,8 +50,8 @@ export class ShardingError extends Error {
 /** More ranges than shards, so that a new shard takes some ranges as a whole. */
 export const rangesPerShard = 8
 
-/** The first collection of a catalogue: its stored ranges decide those of all others. */
-const anchors = ['users', 'timeline_cache'] as const
+/** The collection whose stored ranges decide those of all others. */
+const anchor = 'users'
 
 /** The begin of the name of a zone that this command makes. An operator makes all others. */
 const ownPrefix = 'feedline_'
@@ -88,10 +88,7 @@ export function planSharding(
  * The stored ranges of handles. Those of an interrupted first run are replaced: their end is missing, and would be one
  * range.
  */
-function storedRanges(
-  anchor: string,
-  { shardKey, zoneRanges }: CollectionState,
-): StoredRanges | undefined {
+function storedRanges({ shardKey, zoneRanges }: CollectionState): StoredRanges | undefined {
   const stored = handleRangesIn('_id', zoneRanges)
   if (!stored || shardKey || stored.zones.every((zone) => zone !== undefined)) return stored
   const [last, ...before] = stored.zones.toReversed()
@@ -104,8 +101,7 @@ function storedRanges(
 
 /** The ranges of handles by zone, and the zones that shards still need. */
 function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: ClusterState) {
-  const anchor = anchors.find((name) => name in catalogue) ?? anchors[0]
-  const stored = storedRanges(anchor, state.collections.get(anchor) ?? unknown)
+  const stored = storedRanges(state.collections.get(anchor) ?? unknown)
   const staying = state.shards.filter(({ draining }) => !draining)
   const splits = stored?.splits ?? splitHandles(staying.length * rangesPerShard, state.sample)
   const assigned = stored?.zones ?? splits.map(() => undefined).concat(undefined)

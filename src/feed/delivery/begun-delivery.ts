@@ -1,3 +1,4 @@
+import type { Collections } from '../../db/collections.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { Versions } from '../../db/versions.ts'
 import type { Audiences } from '../../follows/audiences.ts'
@@ -18,7 +19,7 @@ import {
 } from '../registry/registry.ts'
 import type { Celebrities } from '../strategies/celebrities.ts'
 import { inbox } from '../strategies/inbox.ts'
-import type { ByStrategy } from '../strategies/list.ts'
+import { type ByStrategy, descriptors, insertingNames } from '../strategies/list.ts'
 import type { MaterialisedStrategy, RaiseTimelines } from '../strategies/strategy.ts'
 import { smallAudienceMax } from './follower-walk.ts'
 import type { DeliveryPermit } from './permit.ts'
@@ -28,6 +29,7 @@ const followersMax = 1_000
 
 /** The parts that {@link BegunDeliveries} works with. */
 export interface BegunDeliveryParts {
+  readonly collections: Collections
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly celebrities: Celebrities
   readonly registry: Registry
@@ -92,7 +94,7 @@ export class BegunDeliveries {
     jobs: readonly Job[],
     { registered, areVersioned }: How,
   ): Promise<ReadonlyMap<Job, Delivered>> {
-    const { celebrities, strategies, contents, inlineMax } = this.parts
+    const { collections, celebrities, contents, inlineMax } = this.parts
     const audienceMax = Math.min(smallAudienceMax, inlineMax)
     const known = await celebrities.load(registered.get(inbox.name))
     const chosen = selectSmall(jobs, audienceMax, ({ author, stats }) => {
@@ -109,7 +111,7 @@ export class BegunDeliveries {
     }
     if (delivered.size > 0)
       for (const { _id } of maintainedIn(registered))
-        await strategies[_id].insertAll?.([...delivered.values()], tx)
+        await descriptors[_id].insertAll?.(collections, [...delivered.values()], tx)
     return delivered
   }
 
@@ -142,9 +144,8 @@ export class BegunDeliveries {
   }
 
   private canInsert(registered: Registered): boolean {
-    const { strategies } = this.parts
     const writers = maintainedIn(registered)
-    return writers.length > 0 && writers.every(({ _id }) => strategies[_id].insertAll !== undefined)
+    return writers.length > 0 && writers.every(({ _id }) => insertingNames.includes(_id))
   }
 
   /**

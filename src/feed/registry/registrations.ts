@@ -8,8 +8,7 @@ import type { Transactions, Tx } from '../../db/transaction.ts'
 import { raiseVersions } from '../../db/versions.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
-import { inbox } from '../strategies/inbox.ts'
-import { descriptors, type MaterialisedName } from '../strategies/list.ts'
+import { descriptors, insertingNames, type MaterialisedName } from '../strategies/list.ts'
 import {
   backfillJobs,
   backfillsAndRanges,
@@ -46,8 +45,8 @@ export class Registrations {
 
   /**
    * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
-   * A registered strategy only takes the options that it lacks. Beside INBOX, whose posts may have no jobs, it covers no
-   * reader for 20 s, unless no process publishes such posts.
+   * A registered strategy only takes the options that it lacks. Beside a strategy whose posts may have no jobs, as INBOX,
+   * it covers no reader for 20 s, unless no process publishes such posts.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
    * Cost: one command if there is nothing to do, otherwise up to 27, and one transaction for each 1,000 entries that a drop has left.
@@ -75,7 +74,7 @@ export class Registrations {
       // the removal of an account would not find them.
       if (await removeStoredBatch(this.parts.collections, tx, name)) return 'not yet' as const
       // Also while it is being dropped.
-      const waits = (await strategies.findOne({ _id: inbox.name }, tx)) !== null
+      const waits = (await strategies.findOne({ _id: { $in: insertingNames } }, tx)) !== null
       const complete = !backfilled && !waits
       const settlesAt = waits ? { settlesAt: new Date(this.parts.now() + permitMs) } : {}
       await strategies.insertOne(
@@ -120,8 +119,8 @@ export class Registrations {
 
   /**
    * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
-   * per collection, and the last one removes the registration. Those of INBOX are removed 20 s later, unless no process
-   * publishes posts without jobs: until then such a process may store entries.
+   * per collection, and the last one removes the registration. Those of a strategy with `insertAll` are removed 20 s later,
+   * unless no process publishes posts without jobs: until then such a process may store entries.
    * A repeated drop continues an interrupted one.
    * @param signal ends the drop between two transactions, with its reason.
    * @returns false if there was no registration.
@@ -138,7 +137,7 @@ export class Registrations {
       return matchedCount === 1
     })
     if (!begun) return false
-    if (name === inbox.name && (await arePermitsHeld(this.parts.collections)))
+    if (descriptors[name].insertAll && (await arePermitsHeld(this.parts.collections)))
       await this.waitForPermits(signal)
     for (let more = true; more; ) {
       signal?.throwIfAborted()

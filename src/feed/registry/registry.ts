@@ -74,7 +74,7 @@ export const isSameRegistration = (
  * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is
  * committed, and a later registration back-fills that post. So processes with different configurations lose no posts.
  *
- * They are a few small documents on one shard. Each page reads them together with its facts.
+ * They are a few small documents on one shard.
  * {@link Registrations} creates and ends registrations.
  */
 export class Registry {

@@ -68,6 +68,10 @@ export const inbox = defineStrategy({
     },
   },
   backfilled: true,
+  /** One command. No other write has these keys. */
+  async insertAll(collections, deliveries, { session }) {
+    await collections.inbox.insertMany(deliveries.flatMap(toDocs), { session })
+  },
   storedForm,
   create: (parts) => new Inbox(parts),
 })
@@ -146,11 +150,6 @@ export class Inbox implements MaterialisedStrategy {
     const docs = toDocs({ entry, readers })
     if (readers.length > smallAudienceMax) await this.insertEntries(docs)
     else await this.small.submit('', docs)
-  }
-
-  /** One command. No other write has these keys. */
-  async insertAll(deliveries: readonly NewEntry[], { session }: Tx): Promise<void> {
-    await this.inbox.insertMany(deliveries.flatMap(toDocs), { session })
   }
 
   /** One command, none without entries. Few entries share it. */

@@ -77,11 +77,6 @@ export interface MaterialisedStrategy extends FeedStrategy {
   depthMax(registration: StrategyDoc): number
   /** Adds a post to the timelines of at most 500 readers. */
   deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
-  /**
-   * Adds new posts to timelines in the transaction that creates the posts. Only strategies have it whose deliveries
-   * never collide with other writes. At most about 1,000 entries.
-   */
-  insertAll?(deliveries: readonly NewEntry[], tx: Tx): Promise<void>
   /** Adds a segment of earlier posts, at most 500, to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**

@@ -74,6 +74,7 @@ export const timeBuckets = defineStrategy({
     },
   },
   backfilled: true,
+  insertAll: undefined,
   storedForm,
   create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
 })

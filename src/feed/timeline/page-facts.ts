@@ -30,7 +30,7 @@ import type { Registered, RegistrationRow, Registry } from '../registry/registry
 export interface PageFacts extends Facts {
   /** The authors of the candidates. */
   readonly authors: readonly UserId[]
-  /** Of the authors. For a group, those in the group. */
+  /** At least the authors that the reader follows. Where a group is looked up, those in the group. */
   readonly followed: ReadonlySet<UserId>
   readonly members: ReadonlySet<UserId> | undefined
   /** The counters of live authors. Undefined if they were not read. */

@@ -1,3 +1,4 @@
+import { type CollectionSpec, specs } from '../../db/collections.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import { EJSON } from '../../db/mongo.ts'
 import { conforms } from '../../db/shape.ts'
@@ -34,7 +35,9 @@ interface ShapeViolation extends Violation, Malformed {
 const none = () => undefined
 const zero = () => 0
 /** The derived fields of user data, and their new values. Without them, the other repairs write them again. */
-const derived: Partial<Record<ShapedName, Readonly<Record<string, (doc: Document) => unknown>>>> = {
+const derivedFields: Partial<
+  Record<ShapedName, Readonly<Record<string, (doc: Document) => unknown>>>
+> = {
   users: { settlesAt: none },
   user_stats: {
     ...{ followers: zero, following: zero, posts: zero },
@@ -116,9 +119,10 @@ async function replacementFor(
   { name, doc }: Malformed,
   at: Tx,
 ): Promise<ShapeViolation['replacement']> {
-  if (name === 'engagements_by_user' || storing(name).length > 0) return 'DELETE'
+  const { derived }: CollectionSpec = specs[name]
+  if (derived || storing(name).length > 0) return 'DELETE'
   if (name === 'followers' || name === 'following') return edgeFor(services, name, doc, at)
-  const own = derived[name] ?? {}
+  const own = derivedFields[name] ?? {}
   const wrong = wrongFields(name, doc)
   if (wrong.length === 0 || !wrong.every((field) => field in own)) return undefined
   const change = Object.fromEntries(wrong.map((field) => [field, own[field]?.(doc)]))

@@ -56,7 +56,7 @@ function jobAt(n: number): Document {
 }
 
 /** The nth document of each collection. */
-const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
+const documentAt: Readonly<Record<CollectionName, ((n: number) => Document) | undefined>> = {
   users: (n) => ({ _id: otherAt(n), name: `name ${n}`, createdAt: new Date(startMs) }),
   user_stats: (n) => ({ _id: otherAt(n), followers: 5, following: 5, posts: 5 }),
   followers: (n) => ({
@@ -136,11 +136,28 @@ const documentAt: Partial<Record<CollectionName, (n: number) => Document>> = {
   outbox: jobAt,
   idempotency_keys: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),
   imports: (n) => ({ _id: `import ${n}` }),
+  versions: (n) => ({
+    _id: `account:${otherAt(n)}`,
+    value: idAt(n).toHexString(),
+    expiresAt: new Date(startMs * 2),
+  }),
+  rate_limits: (n) => ({
+    _id: `client ${n}`,
+    cost: 1_000,
+    at: new Date(startMs * 2),
+    expiresAt: new Date(startMs * 2),
+    hasMutations: true,
+    hasCost: true,
+  }),
+  // These do not grow.
+  strategies: undefined,
+  meta: undefined,
 }
 
 /** Fills every growing collection, so that a command that reads all of a collection can be detected. */
 export async function fill(collections: Collections): Promise<void> {
   for (const [name, at] of Object.entries(documentAt)) {
+    if (!at) continue
     const docs = Array.from({ length: documentsEach }, (_, n) => at(n))
     const collection = collections[name as CollectionName]
     await collection.insertMany(docs as never[], { ordered: false })

@@ -19,7 +19,7 @@ import { handle, openAccounts, type ServicesHarness } from '../../support/servic
 import type { DeliveryOrders } from '../processes/delivery-child.ts'
 
 const program = compiledProgram('delivery-child')
-const seed = lawSeed().seed ?? 1
+const { seed } = lawSeed()
 
 /** How often processes are killed by tests of this kind: `FEEDLINE_KILLS`, or the number of a normal run. */
 export const lawKills = (standard: number): number => Number(process.env.FEEDLINE_KILLS ?? standard)

@@ -72,9 +72,14 @@ export async function maintainOnly(
   names: readonly MaterialisedName[],
 ): Promise<void> {
   const { strategies } = services.collections
-  await strategies.deleteMany({})
   const wanted = registered.filter(({ _id }) => (names as readonly string[]).includes(_id))
-  if (wanted.length > 0) await strategies.insertMany(wanted)
+  // No post is published under the registrations of before, and no page is read under them.
+  await services.permit.end()
+  await services.registrations.runExclusive(async (tx) => {
+    await strategies.deleteMany({}, tx)
+    if (wanted.length > 0) await strategies.insertMany(wanted, tx)
+  })
+  await services.registry.read()
 }
 
 /** Deletes all stored entries except caches. It drops the collections, which is fast. */

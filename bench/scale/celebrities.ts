@@ -81,7 +81,9 @@ async function storeCelebrities({ services }: Database): Promise<void> {
   const names = Array.from({ length: celebrities }, (_, at) => `celebrity${at}`)
   const { strategies, celebrities: stored } = services.collections
   await insertInBatches(stored, names, (_id) => ({ _id, readFrom }))
-  await strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
+  await services.registrations.runExclusive((tx) =>
+    strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } }, tx),
+  )
   // Otherwise the first pages know no celebrities.
   await services.registry.read()
 }

@@ -27,6 +27,8 @@ test.each(['reconcile', 'verify'])(
     const [scan, ...others] = await scans()
     expect([scan?.command.find, others]).toEqual(['follow_events', []])
     await db.admin().command({ killOp: 1, op: scan?.opid })
+    // The next command's scan must be the only one.
+    await expect.poll(scans).toEqual([])
   },
 )
 

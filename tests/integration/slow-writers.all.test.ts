@@ -115,13 +115,13 @@ test.each(share(3, Object.keys(cases)))(
     // The first likes leave the list within its post.
     for (const one of fans.splice(0, 2))
       await services.engagements.add('likes', one, onePost(scene))
-    let [isOver, written, tries] = [false, 0, 0]
+    let [isOver, written, ended, tries] = [false, 0, 0, 0]
     const before = async (call: Call) => {
       if (!waits(call)) return
       const since = written
       await sleep(slowMs)
-      // On a busy machine, the first try waits for a write of the other process, which it then collides with.
-      for (let n = 0; ++n < 400 && tries === 0 && written === since; ) await sleep(5)
+      // On a busy machine, the first try waits for a whole write of the other process, which it then collides with.
+      for (let n = 0; ++n < 400 && tries === 0 && ended <= since; ) await sleep(5)
       tries++
     }
     const db = intercepted(database.db, { before })
@@ -129,6 +129,7 @@ test.each(share(3, Object.keys(cases)))(
     const busy = (async () => {
       while (!isOver && written < fans.length) {
         await others(services, scene, written++)
+        ended++
       }
     })()
     await sleep(50)

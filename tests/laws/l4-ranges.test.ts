@@ -92,6 +92,7 @@ test(
       dropsAt: fc.integer({ min: 1, max: 12 }),
     })
     const sizes = fc.integer({ min: 3, max: keys.length })
+    const dropping = { dies: 40, effect: 'none', losesLeaseAt: 20, dropsAt: 1 } as const
     await fc.assert(
       fc.asyncProperty(sizes, fc.array(process, { maxLength: 4 }), async (size, processes) => {
         const { db } = database
@@ -114,7 +115,7 @@ test(
         expect(walk.atEnd.length).toBeGreaterThanOrEqual(1)
         expect(walk.atEnd.every((count) => count === keys.length)).toBe(true)
       }),
-      { numRuns: lawRuns(24), ...lawSeed() },
+      { numRuns: lawRuns(24) + 1, examples: [[3, [dropping, dropping, dropping]]], ...lawSeed() },
     )
     expect(drops).toBeGreaterThan(0)
   },

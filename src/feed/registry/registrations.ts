@@ -49,7 +49,8 @@ export class Registrations {
    * it covers no reader for 20 s, unless no process publishes such posts.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 27, and one transaction for each 1,000 entries that a drop has left.
+   * Cost: one command if there is nothing to do, otherwise up to 27, and one transaction for each 1,000 entries that a drop
+   * has left.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -119,8 +120,8 @@ export class Registrations {
 
   /**
    * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
-   * per collection, and the last one removes the registration. Those of a strategy with `insertAll` are removed 20 s later,
-   * unless no process publishes posts without jobs: until then such a process may store entries.
+   * per collection, and the last one removes the registration. Those of a strategy with `insertAll` are removed
+   * 20 s later, unless no process publishes posts without jobs: until then such a process may store entries.
    * A repeated drop continues an interrupted one.
    * @param signal ends the drop between two transactions, with its reason.
    * @returns false if there was no registration.

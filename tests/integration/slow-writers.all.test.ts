@@ -4,7 +4,7 @@ import { createIdempotencyKey } from '../../src/db/idempotency.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
-import { type Call, intercepted } from '../support/intercept.ts'
+import { type Call, type Interceptor, intercepted } from '../support/intercept.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
@@ -31,6 +31,11 @@ interface Case {
   readonly slow: (services: Services, scene: Scene) => Promise<unknown>
   readonly waits: (call: Call) => boolean
   readonly others: (services: Services, scene: Scene, n: number) => Promise<unknown>
+  /**
+   * The call of the other process before which it waits, with its locks, until the slow one has collided. For a slow
+   * transaction that begins with its lock: nothing that it has read can be old.
+   */
+  readonly holds?: (call: Call) => boolean
 }
 
 const isFirstInsert =
@@ -68,7 +73,6 @@ const cases: Readonly<Record<string, Case>> = {
       engagements.add('likes', scene.fans[n] as UserId, onePost(scene)),
   },
   'posts of the same author': {
-    // Two at a time, so that their transaction begins with a read.
     slow: ({ posts }, { author }) =>
       Promise.all(
         ['one', 'two'].map((text) =>
@@ -79,9 +83,9 @@ const cases: Readonly<Record<string, Case>> = {
           ),
         ),
       ),
-    waits: ({ collection, method, args: [update = {}] }) =>
-      collection === 'user_stats' && method === 'findOneAndUpdate' && '_id' in update,
+    waits: ({ collection, method }) => collection === 'user_stats' && method === 'findOneAndUpdate',
     others: ({ posts }, { author }) => posts.create(author, newPost),
+    holds: isFirstInsert('posts'),
   },
   'the removal of a follower': {
     slow: async (slow, { ben, author }) => {
@@ -103,7 +107,7 @@ const cases: Readonly<Record<string, Case>> = {
 test.each(share(3, Object.keys(cases)))(
   'a process with slow transactions is not starved by one that writes all the time: %s',
   async (name) => {
-    const { slow: write, waits, others } = cases[name] as Case
+    const { slow: write, waits, others, holds } = cases[name] as Case
     const { services, database, clock } = harness
     const prefix = `c${Object.keys(cases).indexOf(name)}-`
     const users = Array.from({ length: fanCount }, (_, n) => handle(`${prefix}${n}`))
@@ -116,19 +120,33 @@ test.each(share(3, Object.keys(cases)))(
     for (const one of fans.splice(0, 2))
       await services.engagements.add('likes', one, onePost(scene))
     let [isOver, written, ended, tries] = [false, 0, 0, 0]
+    let [isHeld, hasCollided] = [false, false]
+    const until = async (isTrue: () => boolean) => {
+      for (let n = 0; ++n < 400 && !isTrue(); ) await sleep(5)
+    }
     const before = async (call: Call) => {
+      if (tries > 0) hasCollided = true
       if (!waits(call)) return
       const since = written
       await sleep(slowMs)
       // On a busy machine, the first try waits for a whole write of the other process, which it then collides with.
-      for (let n = 0; ++n < 400 && tries === 0 && ended <= since; ) await sleep(5)
+      if (tries === 0) await until(() => (holds ? isHeld : ended > since))
       tries++
     }
-    const db = intercepted(database.db, { before })
-    const slow = servicesOver({ client: database.client, db }, clock, limits)
+    const beforeOthers = async (call: Call) => {
+      if (isHeld || !holds?.(call)) return
+      isHeld = true
+      await until(() => hasCollided)
+    }
+    const processWith = (interceptor: Interceptor) => {
+      const db = intercepted(database.db, interceptor)
+      return servicesOver({ client: database.client, db }, clock, limits)
+    }
+    const slow = processWith({ before })
+    const other = processWith({ before: beforeOthers })
     const busy = (async () => {
       while (!isOver && written < fans.length) {
-        await others(services, scene, written++)
+        await others(other, scene, written++)
         ended++
       }
     })()

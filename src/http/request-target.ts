@@ -41,6 +41,8 @@ function hasHost({ raw, url, protocol, hostname }: FastifyRequest): boolean {
 
 function isUtf8(url: string): boolean {
   if (!/^[\x21-\x7e]*$/.test(url)) return false
+  // ASCII alone, as in most URLs, is UTF-8.
+  if (!/%[89a-f]/i.test(url)) return true
   try {
     for (const [bytes] of url.matchAll(/(?:%[\da-f]{2})+/gi)) decodeURIComponent(bytes)
     return true

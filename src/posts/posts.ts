@@ -1,6 +1,7 @@
-import { requestTimeout, singleBatch } from '../db/client.ts'
+import { singleBatch } from '../db/client.ts'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId, lowestId, toObjectId } from '../db/object-id.ts'
@@ -186,15 +187,16 @@ export class Posts {
    * MongoDB stops merging the index and reads all their posts.
    */
   async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
-    const docs = await this.parts.collections.posts
-      .find(
-        { author: { $in: [...authors] }, ...idRange(range) },
-        { ...singleBatch, hint: { author: 1, _id: -1 } },
-      )
-      .sort({ _id: range.oldestFirst ? 1 : -1 })
-      .limit(range.limit)
-      .project<PostDoc>({ author: 1 })
-      .toArray()
+    const docs = await findAtOnce(
+      this.parts.collections.posts,
+      { author: { $in: [...authors] }, ...idRange(range) },
+      {
+        projection: { author: 1 },
+        sort: { _id: range.oldestFirst ? 1 : -1 },
+        limit: range.limit,
+        hint: { author: 1, _id: -1 },
+      },
+    )
     return docs.map(toRef)
   }
 
@@ -209,27 +211,27 @@ export class Posts {
     first?: PostId,
   ): Promise<PostRef[]> {
     const since = { $gte: first === undefined ? lowestId : toObjectId(first) }
-    const docs = await this.parts.collections.posts
-      .find(
-        { author: { $in: [...authors] }, _id: since },
-        { ...requestTimeout, batchSize: limit + 1, hint: { author: 1, _id: -1 } },
-      )
-      .sort({ author: 1, _id: -1 })
-      .limit(limit)
-      .project<PostDoc>({ author: 1 })
-      .toArray()
+    const docs = await findAtOnce(
+      this.parts.collections.posts,
+      { author: { $in: [...authors] }, _id: since },
+      {
+        projection: { author: 1 },
+        sort: { author: 1, _id: -1 },
+        limit,
+        hint: { author: 1, _id: -1 },
+      },
+    )
     return docs.map(toRef)
   }
 
   /** The ids of the existing posts among `refs`. One covered command with the shard key. */
   async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const docs = await this.parts.collections.posts
-      .find(
-        { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
-        { ...singleBatch, hint: { _id: 1, author: 1 }, projection: { _id: 1 } },
-      )
-      .toArray()
+    const docs = await findAtOnce(
+      this.parts.collections.posts,
+      { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
+      { projection: { _id: 1 }, limit: refs.length, hint: { _id: 1, author: 1 } },
+    )
     return new Set(docs.map(({ _id }) => fromObjectId<PostId>(_id)))
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { toObjectId } from '../../src/db/object-id.ts'
+import { fromObjectId, toObjectId } from '../../src/db/object-id.ts'
 import { changesOfAccounts, raiseVersions } from '../../src/db/versions.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
@@ -40,6 +40,7 @@ import {
   type Around,
   comparedTimelines,
   holding,
+  leftoversStored,
   repeatsStored,
   watchedDatabase,
 } from './model/stored-timelines.ts'
@@ -107,6 +108,9 @@ async function beginning(which: Which): Promise<Documents> {
   return beginning(which)
 }
 
+const postIds = async ({ collections }: Services) =>
+  (await collections.posts.distinct('_id')).map((id) => fromObjectId<PostId>(id))
+
 /** Plays a race once. @returns where the process can be held, and what is wrong at rest. */
 async function play(
   which: Which,
@@ -116,6 +120,7 @@ async function play(
 ) {
   const main = harnesses[which].services
   await restore(main, given)
+  const before = await postIds(main)
   const { around, points, reached, go } = holding(point)
   const slow = processOver(which, around)
   const there: string[] = []
@@ -142,6 +147,9 @@ async function play(
   if (point !== undefined) await compare(main, 'before jobs end')
   await harnesses[which].rest()
   problems.push(...(await repeatsStored(main.collections)))
+  const after = new Set(await postIds(main))
+  const removed = before.filter((id) => !after.has(id)).map((id) => [id, [reader, fan]] as const)
+  problems.push(...(await leftoversStored(main.collections, new Map(removed))))
   const left = new Set(await postsAndEdges(main))
   problems.push(...there.filter((one) => !left.has(one)).map((one) => `${one} is lost`))
   // What the other process has seen by now is no reason to read something else.
@@ -192,6 +200,7 @@ describe('where all is stored', () => {
       ['a cache is made, a post delivered', made, readCache, posted],
       ['a cache is made, a followee filled in', uncache, readCache, follows],
       ['a cache is made, an edge ends and begins again', made, readCache, again],
+      ['a cache is made, a post deleted', all(made, posted), readCache, all(deletePost, work)],
       ['a cache is made twice', made, readCache, all(readCache, posted)],
       ['a cache’s maker dies', made, readCache, posted, 'dies'],
       ['a post is delivered, the reader follows', post(author), work, follows],

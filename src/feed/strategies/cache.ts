@@ -1,6 +1,7 @@
-import { requestTimeout, singleBatch } from '../../db/client.ts'
+import { requestTimeout } from '../../db/client.ts'
 import type { Collections, EntryDoc, StrategyDoc, TimelineCacheDoc } from '../../db/collections.ts'
 import { isDuplicateKey } from '../../db/errors.ts'
+import { findAtOnce } from '../../db/find-at-once.ts'
 import type { GroupCommit } from '../../db/group-commit.ts'
 import type { AnyBulkWriteOperation, Document, ObjectId } from '../../db/mongo.ts'
 import { fromObjectId, lowestId, toObjectId } from '../../db/object-id.ts'
@@ -212,8 +213,8 @@ export class Cache implements MaterialisedStrategy {
   }
 
   private async readAmong(readers: readonly UserId[]): Promise<Map<string, TimelineCacheDoc>> {
-    const found = this.caches.find({ _id: { $in: [...new Set(readers)] } }, singleBatch)
-    return new Map((await found.toArray()).map((doc) => [doc._id, doc]))
+    const found = await findAtOnce(this.caches, { _id: { $in: [...new Set(readers)] } })
+    return new Map(found.map((doc) => [doc._id, doc]))
   }
 
   private async loadCache(
@@ -224,7 +225,7 @@ export class Cache implements MaterialisedStrategy {
     const isWhole = (doc: TimelineCacheDoc | null | undefined) =>
       doc && !doc.building && doc.epoch.equals(epoch) ? doc : undefined
     const cache = isWhole((await this.readCaches([reader])).get(reader))
-    if (!cache) return isWhole(await this.build(reader, epoch, this.depthMax(registration)))
+    if (!cache) return isWhole(await this.build(reader, registration))
     const expiresAt = this.nextExpiry()
     // After an eighth of the lifetime, not with every read.
     if (expiresAt.getTime() - cache.expiresAt.getTime() > this.parts.awayMs / 8) {
@@ -234,11 +235,9 @@ export class Cache implements MaterialisedStrategy {
   }
 
   /** Concurrent builds are safe: only the build that started last ends. */
-  private async build(
-    reader: UserId,
-    epoch: ObjectId,
-    depth: number,
-  ): Promise<TimelineCacheDoc | null> {
+  private async build(reader: UserId, registration: StrategyDoc): Promise<TimelineCacheDoc | null> {
+    const { epoch } = registration
+    const depth = this.depthMax(registration)
     const building = toObjectId(this.parts.mint.next<PostId>())
     const empty = { epoch, entries: [], floor: lowestId, building, expiresAt: this.nextExpiry() }
     try {
@@ -264,13 +263,32 @@ export class Cache implements MaterialisedStrategy {
     const range = { oldestFirst: false, limit: depth }
     const query = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
     const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates(query)
-    const last = refs.length < depth ? undefined : refs.at(-1)
-    const docs = (await this.parts.entries.loadEntries(refs)).map(toEntryDoc)
-    return this.caches.findOneAndUpdate(
-      { _id: reader, building },
-      [...merged(docs, last ? toObjectId(last.id) : lowestId, depth), { $unset: 'building' }],
-      { ...requestTimeout, returnDocument: 'after' },
+    const { entries, oldest } = await this.parts.entries.toSegment(refs, undefined, depth)
+    const last = oldest ? undefined : refs.at(-1)
+    const found = {
+      entries: entries.map(toEntryDoc),
+      floor: last ? toObjectId(last.id) : lowestId,
+    }
+    // Nothing is delivered during most builds, and a plain update costs less than a merge.
+    const { matchedCount } = await this.caches.updateOne(
+      { _id: reader, building, entries: [] },
+      { $set: found, $unset: { building: '' } },
+      requestTimeout,
     )
+    const { building: _, ...whole } = { _id: reader, ...empty, ...found }
+    const cache =
+      matchedCount > 0
+        ? whole
+        : await this.caches.findOneAndUpdate(
+            { _id: reader, building },
+            [...merged(found.entries, found.floor, depth), { $unset: 'building' }],
+            { ...requestTimeout, returnDocument: 'after' },
+          )
+    // The retraction of a post may have passed this reader since the post was read.
+    const gone = await this.parts.entries.findDeleted(entries)
+    if (gone.length === 0) return cache
+    await this.remove([reader], gone, registration)
+    return this.caches.findOne({ _id: reader }, requestTimeout)
   }
 
   private nextExpiry(): Date {

@@ -265,23 +265,23 @@ export class Cache implements MaterialisedStrategy {
     const { entries: refs } = await this.parts.fanoutOnRead.proposeCandidates(query)
     const { entries, oldest } = await this.parts.entries.toSegment(refs, undefined, depth)
     const last = oldest ? undefined : refs.at(-1)
-    const found = {
+    const content = {
       entries: entries.map(toEntryDoc),
       floor: last ? toObjectId(last.id) : lowestId,
     }
     // Nothing is delivered during most builds, and a plain update costs less than a merge.
     const { matchedCount } = await this.caches.updateOne(
       { _id: reader, building, entries: [] },
-      { $set: found, $unset: { building: '' } },
+      { $set: content, $unset: { building: '' } },
       requestTimeout,
     )
-    const { building: _, ...whole } = { _id: reader, ...empty, ...found }
+    const { building: _, ...whole } = { _id: reader, ...empty, ...content }
     const cache =
       matchedCount > 0
         ? whole
         : await this.caches.findOneAndUpdate(
             { _id: reader, building },
-            [...merged(found.entries, found.floor, depth), { $unset: 'building' }],
+            [...merged(content.entries, content.floor, depth), { $unset: 'building' }],
             { ...requestTimeout, returnDocument: 'after' },
           )
     // The retraction of a post may have passed this reader since the post was read.

@@ -31,13 +31,9 @@ export class EntryReader {
     this.loadExisting = shareReads('existing_posts', (refs) => posts.existing(refs), 16)
   }
 
-  /** Loads the entries of existing posts, in the order of `refs`. One command, covered unless entries contain text. */
-  async loadEntries(refs: readonly PostRef[]): Promise<Entry[]> {
+  /** Loads the entries of existing posts with their texts, in the order of `refs`. One command. */
+  private async loadEntries(refs: readonly PostRef[]): Promise<Entry[]> {
     if (refs.length === 0) return []
-    if (this.contents !== 'text') {
-      const there = await this.posts.existing(refs)
-      return refs.filter(({ id }) => there.has(id)).map((ref) => toEntry(ref, this.contents))
-    }
     const found = await this.posts.byRefs(refs)
     return refs.flatMap(({ id }) => {
       const post = found.get(id)

@@ -83,11 +83,14 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
     'a delivery during the creation of the cache is lost': ({ strategies, collections }) => {
       const { timeline_cache } = collections
       const { parts } = inside<{ parts: Parts }>(strategies.CACHE)
-      const build = async (reader: UserId, epoch: StrategyDoc['epoch'], depth: number) => {
+      const build = async (reader: UserId, registration: StrategyDoc) => {
+        const { epoch } = registration
+        const depth = strategies.CACHE.depthMax(registration)
         const range = { oldestFirst: false, limit: depth }
         const request = { reader, range, group: undefined, excludedAuthors: new Set<UserId>() }
         const { entries: refs } = await parts.fanoutOnRead.proposeCandidates(request)
-        const entries = (await parts.entries.loadEntries(refs)).map(toEntryDoc)
+        const segment = await parts.entries.toSegment(refs, undefined, range.limit)
+        const entries = segment.entries.map(toEntryDoc)
         const last = refs.length < depth ? undefined : refs.at(-1)
         const floor = last ? toObjectId(last.id) : lowestId
         const doc = { epoch, entries, floor, expiresAt: new Date(parts.now() + 1e9) }

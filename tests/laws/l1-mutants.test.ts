@@ -14,7 +14,7 @@ const harness = useServices()
 
 /** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
 const shownAt: Record<string, string> = {
-  'a delivery during the creation of the cache is lost': '62',
+  'a delivery during the creation of the cache is lost': '648',
   'a page beyond the end of the cache is never pending': '14',
   'a full cache loses a post and still claims the same range': '22',
 }

@@ -65,17 +65,16 @@ export async function raiseVersions(
 }
 
 /**
- * Gives the stored timelines of readers new versions. Call it after they were written, before their job ends. A missing
- * version needs none: the page that creates it reads the timeline later. One command for each 1,000 readers.
+ * Takes away the versions of readers' stored timelines. Call it after they were written, before their job ends. The next
+ * page that creates a version reads the timeline later. Most timelines have none, and a deletion of nothing writes
+ * nothing. One command for each 1,000 readers.
  */
-export async function raiseTimelines(
+export async function outdateTimelines(
   { versions }: Pick<Collections, 'versions'>,
   readers: readonly string[],
 ): Promise<void> {
-  const value = newValue()
-  for (const some of chunks([...new Set(timelinesOf(readers))], writesMax)) {
-    await versions.updateMany({ _id: { $in: [...some] } }, { $set: { value } })
-  }
+  for (const some of chunks([...new Set(timelinesOf(readers))], writesMax))
+    await versions.deleteMany({ _id: { $in: [...some] } })
 }
 
 /** The subjects of users. */
@@ -133,7 +132,7 @@ export class Versions {
     return subjects.length === 0 ? new Map() : this.readShared(subjects)
   }
 
-  /** As {@link load}, but creates missing versions. Two commands more if any is missing. */
+  /** As {@link load}, but creates missing versions. One command more if those of timelines are missing, two if others are. */
   async loadOrCreate(subjects: readonly Subject[]): Promise<SeenVersions> {
     const found = await this.load(subjects)
     const missing = subjects.filter((subject) => !found.has(subject))
@@ -182,8 +181,9 @@ export class Versions {
   }
 
   /**
-   * Creates versions, in a transaction: it ends at once if another transaction has raised one of them. Otherwise MongoDB
-   * would wait until that transaction ends, whatever the time limit of the command.
+   * Creates versions. One command for those of timelines. Others are created in a transaction, which ends at once if
+   * another transaction has raised one of them. Otherwise MongoDB would wait until that transaction ends, whatever the
+   * time limit of the command. No transaction holds the version of a timeline.
    * @returns those that this call created, none if it fails. Then the answer is not kept.
    */
   private async create(subjects: readonly Subject[]): Promise<SeenVersions> {
@@ -192,14 +192,13 @@ export class Versions {
     const operations = subjects.map((_id) => ({
       updateOne: { filter: { _id }, update, upsert: true },
     }))
-    const { upsertedIds = {} } = await this.transactions
-      .run(
-        ({ session }) => this.collections.versions.bulkWrite(operations, { session }),
-        undefined,
-        (collision) => {
-          throw collision
-        },
-      )
+    const write = (tx?: Tx) => this.collections.versions.bulkWrite(operations, { ...tx })
+    const writeTogether = () =>
+      this.transactions.run(write, undefined, (collision) => {
+        throw collision
+      })
+    const isHeld = subjects.some((subject) => !subject.startsWith('timeline:'))
+    const { upsertedIds = {} } = await (isHeld ? writeTogether() : write())
       // A failure of the database also fails the other commands of the page.
       .catch(() => ({}) as Partial<BulkWriteResult>)
     return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))

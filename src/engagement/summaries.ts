@@ -7,7 +7,6 @@ import { shareReads } from '../db/shared-reads.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import { contentFields, contentProjection, type Post, toPost } from '../posts/post.ts'
 import { type KindKeyedBy, kinds, viewerFields } from './kinds.ts'
-import { arrayIn } from './list-store.ts'
 
 /** The kinds of which a user has at most one entry in a list. */
 type ViewerKind = KindKeyedBy<'actor'>
@@ -31,11 +30,10 @@ interface SummaryRequest {
   readonly unknown: readonly PostRef[]
 }
 
-interface FoundPost extends Omit<PostDoc, 'has_overflow'> {
+/** A post, and for each kind that it has entries of, the viewers of the batch who have one. */
+type FoundPost = Omit<PostDoc, 'has_overflow' | ViewerKind> & {
   readonly has_overflow?: boolean
-  /** The viewers of the batch that have an entry in the post. */
-  readonly viewers?: Readonly<Record<ViewerKind, readonly string[]>>
-}
+} & Readonly<Partial<Record<ViewerKind, readonly string[]>>>
 
 /** What a batch of requests found. */
 interface FoundSummaries {
@@ -83,7 +81,7 @@ export class EngagementSummaries {
         // An id with another author names no post.
         if (post?.author !== author) return []
         const viewerHas = viewer === undefined ? undefined : entriesIn(summaries, viewer, id)
-        const content = isUnknown.has(id) ? (toPost(post as PostDoc) ?? { id, author }) : undefined
+        const content = isUnknown.has(id) ? (toPost(post) ?? { id, author }) : undefined
         return [[id, { counts: post.counts ?? {}, viewerHas, post: content }] as const]
       }),
     )
@@ -99,15 +97,16 @@ export class EngagementSummaries {
     const docs = await this.readPosts([...asked.values()], viewers, unknown)
     const popular = viewers.length > 0 ? docs.filter(({ has_overflow }) => has_overflow) : []
     const beyond = popular.length > 0 ? await this.readOverflow(popular, viewers) : []
-    const embeddedEntries = docs.flatMap(({ _id, viewers: has }) =>
-      viewerKinds.flatMap((kind) =>
-        (has?.[kind] ?? []).map((viewer) => entryOf(viewer, kind, fromObjectId(_id))),
-      ),
-    )
-    return {
-      posts: new Map(docs.map((post) => [fromObjectId<PostId>(post._id), post])),
-      entries: new Set([...embeddedEntries, ...beyond]),
+    const posts = new Map<PostId, FoundPost>()
+    const entries = new Set(beyond)
+    for (const post of docs) {
+      const id = fromObjectId<PostId>(post._id)
+      posts.set(id, post)
+      if (viewers.length > 0)
+        for (const kind of viewerKinds)
+          for (const viewer of post[kind] ?? []) entries.add(entryOf(viewer, kind, id))
     }
+    return { posts, entries }
   }
 
   private async readPosts(
@@ -123,12 +122,12 @@ export class EngagementSummaries {
     const projection: Document = { author: 1, counts: 1, ...contentOf(unknown, posts.length) }
     if (viewers.length > 0) {
       projection.has_overflow = 1
-      projection.viewers = Object.fromEntries(
-        viewerKinds.map((kind) => {
-          const actors = { $map: { input: arrayIn(kind), in: `$$this.${kinds[kind].key}` } }
-          return [kind, { $setIntersection: [actors, { $literal: viewers }] }]
-        }),
-      )
+      for (const kind of viewerKinds) {
+        const actors = { $map: { input: `$${kind}`, in: `$$this.${kinds[kind].key}` } }
+        const found = { $setIntersection: [actors, { $literal: viewers }] }
+        // Most posts have no entries, and an empty list of each kind costs as much as all else about a post.
+        projection[kind] = { $cond: [{ $isArray: `$${kind}` }, found, '$$REMOVE'] }
+      }
     }
     return findAtOnce<PostDoc, FoundPost>(this.collections.posts, filter, {
       projection,

@@ -1,7 +1,7 @@
 import type { Collections } from '../db/collections.ts'
 import type { Stamping } from '../db/stamps.ts'
 import type { Transactions } from '../db/transaction.ts'
-import { raiseTimelines, type Versions } from '../db/versions.ts'
+import { outdateTimelines, type Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { Audiences } from '../follows/audiences.ts'
 import type { Edges } from '../follows/edges.ts'
@@ -41,7 +41,7 @@ import {
   type FeedStrategyName,
   isMaterialised,
 } from './strategies/list.ts'
-import type { MaterialisedStrategy, RaiseTimelines } from './strategies/strategy.ts'
+import type { MaterialisedStrategy, OutdateTimelines } from './strategies/strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
 import { NewsReader } from './timeline/news.ts'
 import { PageFactsReader } from './timeline/page-facts.ts'
@@ -144,7 +144,7 @@ export function createFeeds(
     posts,
   })
   const news = new NewsReader(feed, watermarks)
-  const raiseTimelines = shareRaises(collections)
+  const outdateTimelines = shareOutdating(collections)
   const permit = new DeliveryPermit({ collections, registry, outbox, queue, inline, transactions })
   const begunDeliveries = new BegunDeliveries({
     collections,
@@ -156,7 +156,7 @@ export function createFeeds(
     edges,
     stats,
     versions,
-    raiseTimelines,
+    outdateTimelines,
     contents: config.entries,
     inlineMax: config.inlineMax,
   })
@@ -174,7 +174,7 @@ export function createFeeds(
       contents: config.entries,
     }),
     walks,
-    raiseTimelines,
+    outdateTimelines,
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
@@ -245,12 +245,12 @@ export function createFeeds(
 export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>): number =>
   Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 8)
 
-/** Raises the versions of timelines. One command. Small audiences share it. */
-function shareRaises(collections: Pick<Collections, 'versions'>): RaiseTimelines {
-  const raises = combineSmallWrites<UserId>((readers) => raiseTimelines(collections, readers))
+/** Takes away the versions of timelines. One command. Small audiences share it. */
+function shareOutdating(collections: Pick<Collections, 'versions'>): OutdateTimelines {
+  const outdated = combineSmallWrites<UserId>((readers) => outdateTimelines(collections, readers))
   return async (readers) => {
-    if (readers.length > smallAudienceMax) await raiseTimelines(collections, readers)
-    else await raises.submit('', readers)
+    if (readers.length > smallAudienceMax) await outdateTimelines(collections, readers)
+    else await outdated.submit('', readers)
   }
 }
 

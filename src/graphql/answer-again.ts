@@ -49,22 +49,24 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     const viewer = await viewerOf(request).catch(() => undefined)
     const key = viewer === undefined ? undefined : keyOf(request, viewer)
     if (viewer === undefined || key === undefined) return
-    const keeping = new Keeping(key, answers.isRepeated(key) ? stamping() : undefined)
+    const keeping = new Keeping(key, answers.isWorthKeeping(key) ? stamping() : undefined)
     request.keeping = keeping
     const kept = registersDocument(request, persisted) ? undefined : answers.find(key)
     if (!kept) return answers.countServed(false)
     const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
     // If any of this fails, the execution of the request names the fault.
-    const charge = await chargeIfCurrent(kept, keeping, (cost) =>
+    const { charge, isCurrent } = await chargeKept(kept, keeping, (cost) =>
       limiter.charge(client, { cost, mutations: 0 }),
-    ).catch(() => undefined)
+    ).catch(() => ({ charge: undefined, isCurrent: undefined }))
+    if (isCurrent === false && !answers.outdate(key, kept)) keeping.giveUp()
     const fill = async ({ template }: KeptAnswer) => {
       const { posts, needsViewer } = template
       return fillTemplate(template, await summaries.load(posts, needsViewer ? viewer : undefined))
     }
-    const body = charge && (await fill(kept).catch(() => undefined))
+    const body = isCurrent ? await fill(kept).catch(() => undefined) : undefined
     answers.countServed(body !== undefined)
     if (body === undefined) return
+    answers.noteServed(key)
     if (request.scope) Object.assign(request.scope, { viewer, operation: kept.operation })
     request.kept = kept
     reply.headers(charge?.headers ?? {})
@@ -109,16 +111,20 @@ export function registersDocument(request: FastifyRequest, persisted: PersistedD
   return name?.query !== undefined && name.hash !== undefined && !persisted.has(name.hash)
 }
 
-/** Charges a kept answer, if the rate limits allow it and nothing has changed since. A charge counts also otherwise. */
-async function chargeIfCurrent(
+/**
+ * Charges a kept answer, if the rate limits allow it, and looks whether anything has changed since. The charge counts also
+ * if it has.
+ * @returns `isCurrent` undefined if the rate limits refuse the answer.
+ */
+async function chargeKept(
   { cost, stamp }: KeptAnswer,
   keeping: Keeping,
   chargeCost: (cost: number) => Promise<Charge | undefined>,
-): Promise<Partial<Charge> | undefined> {
+) {
   const charge = await chargeCost(cost)
   keeping.noteCharge(cost, charge)
-  const isCurrent = !charge?.refusal && (await keeping.stamping?.isCurrent(stamp))
-  return isCurrent ? (charge ?? {}) : undefined
+  const isCurrent = charge?.refusal ? undefined : await keeping.stamping?.isCurrent(stamp)
+  return { charge, isCurrent }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Memory } from '../db/memory.ts'
 import { bytesOfStamp, type Stamp, type Stamping } from '../db/stamps.ts'
 import { etagOf } from '../http/entity-tags.ts'
+import type { TimeId } from '../lib/ids.ts'
 import { type AnswerTemplate, bytesOfTemplate, type Hole, templateOf } from './answer-template.ts'
 import type { Charge } from './rate-limit.ts'
 
@@ -21,17 +22,32 @@ export interface KeptAnswer {
 /** Number of failures after which an answer is not rendered again. */
 const failuresMax = 2
 
+/** How often an answer must be sent again to be worth its versions, which cost about as much as a page. */
+const servedMin = 2
+
+/** How many answers in a row must list what the last one did before the next is kept, if the last kept ones changed too soon. */
+const [restMin, restMax] = [2, 4]
+
 /** What is known about a request that was sent before. */
 interface Visit {
-  /** Undefined after the first request. */
+  /** Undefined after the first request, and while the answer changes. */
   readonly answer: KeptAnswer | undefined
+  /** How often the answer was sent again. */
+  served: number
   /** How often the answer could not be kept. */
   readonly failures: number
+  /** What the last answer listed. */
+  readonly listed: string
+  /** How many answers in a row listed what the one before did. */
+  readonly rests: number
+  /** How many of them are needed before the next answer is kept. */
+  readonly restsMin: number
 }
 
 /**
- * The answers of operations whose result has versions, in memory: from the second answer on. The answer used longest ago
- * is dropped first.
+ * The answers of operations whose result has versions, in memory: from the second answer on. An answer that changed before
+ * it was used costs versions for nothing, so the next one is kept after some answers that list the same. The answer used
+ * longest ago is dropped first.
  */
 export class KeptAnswers {
   private readonly visits: Memory<Visit>
@@ -55,24 +71,57 @@ export class KeptAnswers {
   }
 
   /** Whether a request was sent before, so that its answer is worth a stamp. */
-  isRepeated(key: string): boolean {
+  isWorthKeeping(key: string): boolean {
     const visit = this.visits.get(key)
-    return visit !== undefined && visit.failures < failuresMax
+    return visit !== undefined && visit.rests >= visit.restsMin && visit.failures < failuresMax
   }
 
-  /** Notes a request whose next answer may be kept. */
-  note(key: string): void {
-    if (!this.visits.get(key)) this.visits.set(key, { answer: undefined, failures: 0 })
+  /** Notes that the kept answer of a request was sent again. */
+  noteServed(key: string): void {
+    const visit = this.visits.get(key)
+    if (visit) visit.served++
   }
 
-  /** Keeps the answer of a request. @param answer undefined if it has no template. */
-  keep(key: string, answer: KeptAnswer | undefined): void {
-    const failures = this.visits.get(key)?.failures ?? 0
-    this.visits.set(key, { answer, failures: 0 })
+  /** Drops an answer that is out of date. @returns whether the next one is kept. */
+  outdate(key: string, answer: KeptAnswer): boolean {
+    const visit = this.visits.get(key)
+    if (visit?.answer === answer) {
+      const restsMin =
+        visit.served >= servedMin ? 0 : Math.min(restMax, Math.max(restMin, 2 * visit.restsMin))
+      this.visits.set(key, { ...visit, answer: undefined, served: 0, rests: 0, restsMin })
+    }
+    return this.isWorthKeeping(key)
+  }
+
+  /** Notes a request whose next answer may be kept. @param listed what its answer lists. */
+  note(key: string, listed: string): void {
+    const visit = this.visits.get(key) ?? firstVisit
+    if (visit.answer) return
+    const rests = visit.listed === listed ? visit.rests + 1 : 0
+    this.visits.set(key, { ...visit, listed, rests })
+  }
+
+  /**
+   * Keeps the answer of a request.
+   * @param answer undefined if it has no template.
+   * @param listed what it lists.
+   */
+  keep(key: string, answer: KeptAnswer | undefined, listed: string): void {
+    const visit = this.visits.get(key) ?? firstVisit
+    this.visits.set(key, { ...visit, answer, served: 0, failures: 0, listed })
     // It has no template, or is too large.
     if (this.find(key) === undefined)
-      this.visits.set(key, { answer: undefined, failures: failures + 1 })
+      this.visits.set(key, { ...visit, answer: undefined, failures: visit.failures + 1 })
   }
+}
+
+const firstVisit: Visit = {
+  answer: undefined,
+  served: 0,
+  failures: 0,
+  listed: '',
+  rests: 0,
+  restsMin: 0,
 }
 
 const bytesOf = ({ answer }: Visit): number =>
@@ -81,9 +130,15 @@ const bytesOf = ({ answer }: Visit): number =>
 /** What decides the whole answer but its holes. */
 interface Offer {
   readonly stamp: Stamp | undefined
+  /** What the answer lists. */
+  readonly listed: string
   /** The template of the rendered answer. */
   readonly templateOf: (body: string) => AnswerTemplate | undefined
 }
+
+/** What a page lists, for {@link Keeping.offerStamp}. */
+export const listedIn = (items: readonly { readonly at: TimeId }[]): string =>
+  `${items.length} ${items[0]?.at} ${items.at(-1)?.at}`
 
 /** What a request of a viewer does with kept answers. */
 export class Keeping {
@@ -97,24 +152,39 @@ export class Keeping {
 
   /**
    * @param key names the viewer and everything of the request that decides the answer.
-   * @param stamping of a request that is repeated. Undefined: its answer is not kept, so it reads no versions.
+   * @param versions of a request whose answer is worth a stamp. Undefined: its answer is not kept, so it reads none.
    */
   constructor(
     readonly key: string,
-    readonly stamping: Stamping | undefined,
+    private versions: Stamping | undefined,
   ) {}
+
+  /** The versions for the stamp of the answer. Undefined: the answer is not kept. */
+  get stamping(): Stamping | undefined {
+    return this.versions
+  }
+
+  /** The answer will not be kept. */
+  giveUp(): void {
+    this.versions = undefined
+  }
 
   /**
    * Notes what decides the only field of the operation, but its holes. Default: it has none.
    * @param stamp undefined if no versions were read, or something without a version decides the field.
+   * @param listed what the answer lists: equal texts for answers that probably are equal.
    */
-  offerStamp(stamp: Stamp | undefined, holesOf: () => readonly Hole[] = () => []): void {
-    this.offer = { stamp, templateOf: (body) => templateOf(body, holesOf()) }
+  offerStamp(
+    stamp: Stamp | undefined,
+    listed: string,
+    holesOf: () => readonly Hole[] = () => [],
+  ): void {
+    this.offer = { stamp, listed, templateOf: (body) => templateOf(body, holesOf()) }
   }
 
   /** As {@link offerStamp}, of an answer that was rendered from a template. */
-  offerTemplate(stamp: Stamp | undefined, template: AnswerTemplate): void {
-    this.offer = { stamp, templateOf: () => template }
+  offerTemplate(stamp: Stamp | undefined, listed: string, template: AnswerTemplate): void {
+    this.offer = { stamp, listed, templateOf: () => template }
   }
 
   /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
@@ -160,13 +230,14 @@ export class Keeping {
   keepIn(answers: KeptAnswers, body: string, about: AnswerLabels): void {
     const { key, offer, cost, isNews } = this
     if (!offer || cost === undefined) return
-    if (!offer.stamp) {
-      answers.note(key)
+    const { stamp, listed } = offer
+    if (!stamp) {
+      answers.note(key, listed)
       return
     }
     const template = offer.templateOf(body)
     const etag = template?.holes.length === 0 ? etagOf(body) : undefined
-    answers.keep(key, template && { template, stamp: offer.stamp, cost, etag, isNews, ...about })
+    answers.keep(key, template && { template, stamp, cost, etag, isNews, ...about }, listed)
   }
 }
 

@@ -21,14 +21,17 @@ export const contentProjection = {
   counts: 1,
 } as const
 
+/** A document that was read with {@link contentProjection}. */
+export type ContentDoc = Pick<PostDoc, keyof typeof contentProjection | '_id'>
+
 /** A post's name, from its document. */
-export const toRef = ({ _id, author }: PostDoc): PostRef => ({
+export const toRef = ({ _id, author }: Pick<PostDoc, '_id' | 'author'>): PostRef => ({
   id: fromObjectId(_id),
   author: author as UserId,
 })
 
-/** A post that was read with {@link contentProjection}. Undefined if it cannot be shown: its document is malformed. */
-export function toPost(doc: PostDoc): Post | undefined {
+/** The post of a document. Undefined if it cannot be shown: its document is malformed. */
+export function toPost(doc: ContentDoc): Post | undefined {
   const ref = toRef(doc)
   const { text, attachments } = doc
   const hasNone = attachments === undefined || attachments === null
@@ -59,8 +62,11 @@ export const toPostDoc = ({ id, author }: PostRef, content: Content): PostDoc =>
 export const soundCount = (count: unknown): number =>
   typeof count === 'number' && (count | 0) === count ? count : 0
 
+const countRows = [...countFields]
+
 /** The fields of a post with stored counts. */
-export const countsOf = (counts: PerKind | null = {}) =>
-  Object.fromEntries(
-    [...countFields].map(([field, kind]) => [field, soundCount(counts?.[kind])]),
-  ) as Record<CountField, number>
+export function countsOf(counts: PerKind | null = {}): Record<CountField, number> {
+  const fields: Partial<Record<CountField, number>> = {}
+  for (const [field, kind] of countRows) fields[field] = soundCount(counts?.[kind])
+  return fields as Record<CountField, number>
+}

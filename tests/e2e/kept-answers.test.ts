@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { versionsMark } from '../../src/db/marks.ts'
-import type { PostId } from '../../src/lib/ids.ts'
+import type { PostId, PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
@@ -77,6 +77,24 @@ describe.each(share(1, ['CACHE', 'INBOX', 'TIME_BUCKETS']))('%s keeps', (strateg
 
   test('an unchanged page costs one command', async () => {
     expect(await commandsOf(stable)).toEqual(['read versions'])
+  })
+
+  test('a page that changes between its visits stops creating versions, until it rests', async () => {
+    const query = '{ timeline(first: 48) { edges { node { text } } } }'
+    const creates = async () => (await commandsOf(query)).includes('update versions')
+    expect(await creates()).toBe(false)
+    const changing: boolean[] = []
+    const posts: PostRef[] = []
+    for (let times = 0; times < 4; times++) {
+      posts.push(await elsewhere.posts.create(friend, { text: `news ${times}` }))
+      await drain(elsewhere)
+      changing.push(await creates())
+    }
+    expect(changing).toEqual([true, false, false, false])
+    expect([await creates(), await creates(), await creates()]).toEqual([false, false, true])
+    expect(await commandsOf(query)).toEqual(['read versions'])
+    for (const post of posts) await elsewhere.posts.delete(friend, post)
+    await drain(elsewhere)
   })
 
   test('an unchanged page with counts and flags costs two commands', async () => {

@@ -60,9 +60,9 @@ afterEach(() => {
 })
 
 const rest = ['insert idempotency_keys', 'insert inbox', 'insert posts']
-const alone = ['commitTransaction', 'findAndModify user_stats', ...rest, 'update versions']
+const alone = ['commitTransaction', 'delete versions', 'findAndModify user_stats', ...rest]
 
-test('a post with a clientMutationId takes five commands, and one for the new versions', async () => {
+test('a post with a clientMutationId takes five commands, and one for the versions of timelines', async () => {
   const labels = await commandsOf(async () => [await send('author0')])
   noteFact(`createPost under INBOX: ${labels.length} commands: ${labels.join(', ')}`)
   expect(labels).toEqual(alone)
@@ -74,12 +74,12 @@ test('a post without a clientMutationId takes a command less', async () => {
   expect(labels).toEqual(alone.filter((label) => label !== 'insert idempotency_keys'))
 })
 
-test('posts of sixteen authors that arrive together take five commands, and one for the new versions', async () => {
+test('posts of sixteen authors that arrive together take five commands, and one for the versions of timelines', async () => {
   together(16)
   const few = authors.slice(0, 16)
   const labels = await commandsOf(() => Promise.all(few.map((author) => send(author))))
   noteFact(`createPost of 16 authors under INBOX: ${labels.length} commands`)
-  expect(labels).toEqual(['commitTransaction', ...rest, 'update user_stats', 'update versions'])
+  expect(labels).toEqual(['commitTransaction', 'delete versions', ...rest, 'update user_stats'])
   const { inbox, outbox } = app.services.collections
   const entries = await inbox.countDocuments({ '_id.reader': { $in: [...readers] } })
   expect(entries).toBe(3 * (17 + 2 + 16))
@@ -95,7 +95,7 @@ test('a follower of one author costs the next shared transaction three commands 
   const labels = await commandsOf(() => Promise.all(few.map((author) => send(author))))
   const more = ['read user_stats', 'update user_stats', 'read users', 'read followers']
   expect(labels).toEqual(
-    ['commitTransaction', ...rest, 'update user_stats', 'update versions', ...more].sort(),
+    ['commitTransaction', 'delete versions', ...rest, 'update user_stats', ...more].sort(),
   )
   const { inbox } = app.services.collections
   expect(await inbox.countDocuments({ '_id.reader': authors[16] as never })).toBe(3 + 1)

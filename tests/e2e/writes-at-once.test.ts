@@ -78,7 +78,7 @@ const followJobs = [
   'read following',
   'read posts',
   'insert inbox',
-  'update versions',
+  'delete versions',
   'read posts',
   'delete outbox',
 ]

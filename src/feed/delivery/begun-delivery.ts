@@ -20,7 +20,7 @@ import {
 import type { Celebrities } from '../strategies/celebrities.ts'
 import { inbox } from '../strategies/inbox.ts'
 import { type ByStrategy, descriptors, insertingNames } from '../strategies/list.ts'
-import type { MaterialisedStrategy, RaiseTimelines } from '../strategies/strategy.ts'
+import type { MaterialisedStrategy, OutdateTimelines } from '../strategies/strategy.ts'
 import { smallAudienceMax } from './follower-walk.ts'
 import type { DeliveryPermit } from './permit.ts'
 
@@ -38,7 +38,7 @@ export interface BegunDeliveryParts {
   readonly edges: Edges
   readonly stats: UserStats
   readonly versions: Versions
-  readonly raiseTimelines: RaiseTimelines
+  readonly outdateTimelines: OutdateTimelines
   readonly contents: EntryContent
   /** Number of followers up to which the process that creates a post delivers it. */
   readonly inlineMax: number
@@ -70,7 +70,7 @@ export class BegunDeliveries {
    * of a celebrity. One command in the transaction if the followers are in memory, otherwise two, and one more for an
    * author whose followers have no version. None on a sharded cluster, where the transaction would take part on each
    * reader's shard.
-   * @returns for each job, what is left after the commit: new versions, and without a permit the check of the
+   * @returns for each job, what is left after the commit: the versions of timelines, and without a permit the check of the
    *   registrations. Without a permit, a job without a lease is left out.
    */
   async begin(tx: Tx, jobs: readonly Job[]): Promise<readonly (BegunJob | undefined)[]> {
@@ -117,19 +117,19 @@ export class BegunDeliveries {
 
   /** The transaction did the whole job. */
   private toWhole({ readers }: Delivered): BegunJob {
-    const { permit, raiseTimelines } = this.parts
+    const { permit, outdateTimelines } = this.parts
     return {
       // The driver does not repeat this command, and no worker would raise these versions before the permit's lease ends.
-      finish: () => raiseTimelines(readers).catch(() => permit.outdateAnswers()),
+      finish: () => outdateTimelines(readers).catch(() => permit.outdateAnswers()),
       abandon: () => permit.giveUp(),
     }
   }
 
   private toBegun({ id, readers }: Delivered, registered: Registered): BegunJob {
-    const { registry, strategies, raiseTimelines } = this.parts
+    const { registry, strategies, outdateTimelines } = this.parts
     const writers = maintainedIn(registered)
     return {
-      finish: () => raiseTimelines(readers),
+      finish: () => outdateTimelines(readers),
       isDone: async () => {
         const now = maintainedIn(await registry.readShared())
         if (areSame(writers, now)) return true

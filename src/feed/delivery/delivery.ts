@@ -14,7 +14,7 @@ import type { ByStrategy } from '../strategies/list.ts'
 import {
   bindRegistration,
   type MaterialisedStrategy,
-  type RaiseTimelines,
+  type OutdateTimelines,
   type StoredTimelines,
 } from '../strategies/strategy.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
@@ -38,7 +38,7 @@ export interface DeliveryParts {
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
-  readonly raiseTimelines: RaiseTimelines
+  readonly outdateTimelines: OutdateTimelines
   /** Number of followers up to which the process that created the post delivers it. */
   readonly inlineMax: number
 }
@@ -202,7 +202,7 @@ export class Delivery {
 
   /** Opens the stored timelines of one strategy. Sends no command. */
   openTimeline(registration: Registration): StoredTimelines {
-    const { strategies, raiseTimelines } = this.parts
-    return bindRegistration(strategies[registration._id], registration, raiseTimelines)
+    const { strategies, outdateTimelines } = this.parts
+    return bindRegistration(strategies[registration._id], registration, outdateTimelines)
   }
 }

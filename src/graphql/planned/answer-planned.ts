@@ -14,7 +14,7 @@ import type { KeptAccount } from '../../users/kept-accounts.ts'
 import { registersDocument } from '../answer-again.ts'
 import { fillTemplate } from '../answer-template.ts'
 import type { ReadDocument } from '../context.ts'
-import type { Keeping } from '../kept-answers.ts'
+import { type Keeping, listedIn } from '../kept-answers.ts'
 import { limits } from '../limits.ts'
 import { isObject } from '../named-documents.ts'
 import type { PersistedDocuments } from '../persisted-documents.ts'
@@ -51,8 +51,8 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
     const planned = await renderPlanned(parts, asked)
     // It failed, a post was deleted since, or has a form that only graphql-js shows.
     if (planned?.body === undefined) return
-    const { stamp, template, body } = planned
-    if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, template)
+    const { stamp, listed, template, body } = planned
+    if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, listed, template)
     keeping.noteCost(cost)
     if (request.scope) Object.assign(request.scope, { viewer, operation: label })
     reply.headers(charge?.headers ?? {})
@@ -126,7 +126,8 @@ async function renderPlanned(parts: AnswerPlannedParts, asked: Asked) {
       const page = await readPlanned(parts, asked)
       if (!page) return undefined
       const template = await plan.render(page, cost, limits.cost)
-      return { stamp: page.stamp, template, body: fillTemplate(template, summariesOf(page)) }
+      const body = fillTemplate(template, summariesOf(page))
+      return { stamp: page.stamp, listed: listedIn(page.items), template, body }
     })
     endSpan(span, undefined)
     return planned

@@ -54,7 +54,7 @@ export class TimelineNewsResolver {
     const request = { ...filter, since: cursor, changed: selection.has('changed') }
     const news = await ctx.services.news.findNews(viewer, request, ctx.keeping?.stamping)
     if (news.changed || news.count > 0) ctx.keeping?.noteNews()
-    if (isStableNews(selection)) ctx.keeping?.offerStamp(news.stamp)
+    if (isStableNews(selection)) ctx.keeping?.offerStamp(news.stamp, `${news.count}`)
     primeLoaders(ctx.loaders, news.facts, group ?? undefined)
     const users = selection.has('authors')
       ? await presentUsers(ctx, news.authors, selection.of('authors'))

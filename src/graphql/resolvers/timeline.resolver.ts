@@ -5,6 +5,7 @@ import { checkAll } from '../../errors.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { Context } from '../context.ts'
+import { listedIn } from '../kept-answers.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
 import { needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
@@ -63,7 +64,7 @@ export class TimelineResolver {
     if (isStableTimeline(selection, args)) {
       const posts = page.items.map(({ post }) => post)
       const holes = () => holesOf(String(info.path.key), selection, posts)
-      ctx.keeping?.offerStamp(page.stamp, holes)
+      ctx.keeping?.offerStamp(page.stamp, listedIn(page.items), holes)
     }
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentTimelinePage(ctx, page, selection)

@@ -3,7 +3,7 @@ import type { Collection } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import { conforms } from '../../db/shape.ts'
 import { type ShapedName, shapes } from '../../db/shapes.ts'
-import { raiseTimelines } from '../../db/versions.ts'
+import { outdateTimelines } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import {
   isBackfilled,
@@ -149,7 +149,7 @@ export async function rebuildReader(
       await strategies[name].deleteReader(reader)
     }
   }
-  await raiseTimelines(collections, [reader])
+  await outdateTimelines(collections, [reader])
   if ([...broken.keys()].some((name) => descriptors[name].backfilled)) {
     await backfill.refillReader(reader, new AbortController().signal)
   }

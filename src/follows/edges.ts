@@ -1,6 +1,7 @@
 import type { FollowingMode } from '../config.ts'
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, EdgeSource, FollowEventDoc } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -104,14 +105,16 @@ export class Edges {
     tx?: Tx,
   ): Promise<readonly { readonly user: UserId; readonly follower: UserId }[]> {
     const { collection, membership } = this.followers
-    const docs = await collection
-      .find(
-        { user: { $in: [...users] } },
-        { ...singleBatch, ...tx, hint: membership, projection: { _id: 0, user: 1, follower: 1 } },
-      )
-      .sort({ user: 1, follower: 1 })
-      .limit(limit)
-      .toArray()
+    const filter = { user: { $in: [...users] } }
+    const options = {
+      projection: { _id: 0, user: 1, follower: 1 },
+      sort: { user: 1, follower: 1 },
+      limit,
+      hint: membership,
+    } as const
+    const docs = tx
+      ? await collection.find(filter, { ...singleBatch, ...tx, ...options }).toArray()
+      : await findAtOnce(collection, filter, options)
     return docs.map(({ user, follower }) => ({
       user: user as UserId,
       follower: follower as UserId,

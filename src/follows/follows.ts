@@ -202,14 +202,16 @@ export class Follows {
     upTo?: string,
   ): Promise<UserId[]> {
     const { collection, membership } = this.parts.edges.followers
-    const docs = await collection
-      .find(
-        { user, follower: inRange({ after, upTo }) },
-        { ...singleBatch, projection: { _id: 0, follower: 1 }, hint: membership },
-      )
-      .sort({ follower: 1 })
-      .limit(limit)
-      .toArray()
+    const docs = await findAtOnce(
+      collection,
+      { user, follower: inRange({ after, upTo }) },
+      {
+        projection: { _id: 0, follower: 1 },
+        sort: { follower: 1 },
+        limit,
+        hint: membership,
+      },
+    )
     return docs.map(({ follower }) => follower as UserId)
   }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { requestTimeout, singleBatch } from '../db/client.ts'
+import { requestTimeout } from '../db/client.ts'
 import { type Collections, type JobDoc, type QueueName, queueNames } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
 import { inMs, type Job, toJob } from './job.ts'
 
 /** Which jobs a claim leases. */
@@ -58,11 +59,8 @@ export class DueJobs {
   private async findDue(queues: readonly QueueName[] = queueNames): Promise<JobDoc[]> {
     // An explicit list of queues lets the index merge them by age.
     const filter = { ...isDue, queue: { $in: queues } }
-    return this.outbox
-      .find(filter, { ...singleBatch, hint: { state: 1, queue: 1, runAt: 1 } })
-      .sort({ runAt: 1 })
-      .limit(dueMax)
-      .toArray()
+    const hint = { state: 1, queue: 1, runAt: 1 }
+    return findAtOnce(this.outbox, filter, { sort: { runAt: 1 }, limit: dueMax, hint })
   }
 
   private chooseStart(count: number): number {

@@ -1,5 +1,6 @@
 import { singleBatch } from '../../db/client.ts'
 import type { Collections, PostDoc, UserStatsDoc } from '../../db/collections.ts'
+import { findAtOnce } from '../../db/find-at-once.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
@@ -116,13 +117,12 @@ export class DeliveryFactsReader {
     const authors = [...new Set(asked.map(({ author }) => author))]
     const [registered, posts, stats, edges] = await Promise.all([
       this.parts.registry.read(),
-      this.parts.collections.posts
-        .find(
-          { author: { $in: authors }, _id: { $in: asked.map(({ post }) => post) } },
-          { ...singleBatch, hint: { _id: 1 }, projection: this.kept },
-        )
-        .toArray(),
-      this.parts.collections.user_stats.find({ _id: { $in: authors } }, singleBatch).toArray(),
+      findAtOnce(
+        this.parts.collections.posts,
+        { author: { $in: authors }, _id: { $in: asked.map(({ post }) => post) } },
+        { hint: { _id: 1 }, projection: this.kept },
+      ),
+      findAtOnce(this.parts.collections.user_stats, { _id: { $in: authors } }),
       this.parts.edges.loadFollowers(authors, plainFollowersMax),
     ])
     const postOf = new Map(posts.map((post) => [post._id.toHexString(), post]))

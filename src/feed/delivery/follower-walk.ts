@@ -25,7 +25,7 @@ const concurrentBatches = 4
 export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
   const bounds: GroupCommitBounds = {
     name: 'small_deliveries',
-    batchMax: 16,
+    batchMax: 32,
     waitingMax: 20_000,
     waitMsMax: 30_000,
     lingerMs: 0,

@@ -21,8 +21,10 @@ export interface MetaDoc {
 export interface VersionDoc {
   /** The subject. */
   readonly _id: string
-  /** No version ever had it before. */
-  readonly value: string
+  /** No version ever had it before. Absent: the version was taken away. */
+  readonly value?: string
+  /** How often the version of a timeline was raised since it was created. */
+  readonly raises?: number
   readonly expiresAt: Date
 }
 

@@ -33,7 +33,11 @@ const lifetimeMs = 86_400_000
 const [writesMax, readsMax] = [1_000, 4_000]
 
 /** When a new version expires. */
-const expiresAt = { $ifNull: ['$expiresAt', { $add: ['$$NOW', lifetimeMs] }] }
+const fromNow = { $add: ['$$NOW', lifetimeMs] }
+const expiresAt = { $ifNull: ['$expiresAt', fromNow] }
+
+/** Number of times that the version of a timeline is raised. Then it is taken away, until an answer is kept again. */
+const raisesMax = 8
 
 /** How long missing marks are not read again, in milliseconds. */
 const marksAgeMsMax = 10_000
@@ -65,16 +69,26 @@ export async function raiseVersions(
 }
 
 /**
- * Takes away the versions of readers' stored timelines. Call it after they were written, before their job ends. The next
- * page that creates a version reads the timeline later. Most timelines have none, and a deletion of nothing writes
- * nothing. One command for each 1,000 readers.
+ * Outdates what is kept of readers' stored timelines: gives those that have a version a new one, or takes it away. Call it
+ * after the timelines were written, before their job ends. The page that creates a version reads the timeline later.
+ * One command for each 1,000 readers.
  */
 export async function outdateTimelines(
   { versions }: Pick<Collections, 'versions'>,
   readers: readonly string[],
 ): Promise<void> {
+  const isLast = { $gte: ['$raises', raisesMax] }
+  const update = [
+    { $set: { raises: { $add: [{ $ifNull: ['$raises', 0] }, 1] } } },
+    {
+      $set: {
+        value: { $cond: [isLast, '$$REMOVE', newValue()] },
+        expiresAt: { $cond: [isLast, '$$NOW', '$expiresAt'] },
+      },
+    },
+  ]
   for (const some of chunks([...new Set(timelinesOf(readers))], writesMax))
-    await versions.deleteMany({ _id: { $in: [...some] } })
+    await versions.updateMany({ _id: { $in: [...some] }, value: { $exists: true } }, update)
 }
 
 /** The subjects of users. */
@@ -132,7 +146,7 @@ export class Versions {
     return subjects.length === 0 ? new Map() : this.readShared(subjects)
   }
 
-  /** As {@link load}, but creates missing versions. One command more if those of timelines are missing, two if others are. */
+  /** As {@link load}, but creates missing versions: one command more for that of each timeline, two for all others. */
   async loadOrCreate(subjects: readonly Subject[]): Promise<SeenVersions> {
     const found = await this.load(subjects)
     const missing = subjects.filter((subject) => !found.has(subject))
@@ -175,31 +189,62 @@ export class Versions {
       const filter = { _id: { $in: [...some] } }
       const options = { projection: { value: 1 } }
       for (const { _id, value } of await findAtOnce(this.collections.versions, filter, options))
-        versions.set(_id as Subject, value)
+        if (value !== undefined) versions.set(_id as Subject, value)
     }
     return versions
   }
 
-  /**
-   * Creates versions. One command for those of timelines. Others are created in a transaction, which ends at once if
-   * another transaction has raised one of them. Otherwise MongoDB would wait until that transaction ends, whatever the
-   * time limit of the command. No transaction holds the version of a timeline.
-   * @returns those that this call created, none if it fails. Then the answer is not kept.
-   */
+  /** Creates versions. @returns none of those that fail. Then the answer is not kept. */
   private async create(subjects: readonly Subject[]): Promise<SeenVersions> {
+    const isTimeline = (subject: Subject) => subject.startsWith('timeline:')
+    const shared = subjects.filter((subject) => !isTimeline(subject))
+    const created = await Promise.all([
+      ...subjects.filter(isTimeline).map((subject) => this.createTimeline(subject)),
+      ...(shared.length > 0 ? [this.createTogether(shared)] : []),
+    ])
+    return new Map(created.flatMap((some) => [...some]))
+  }
+
+  /** Creates the version of a timeline, unless it has one. No transaction holds it, so nothing delays this command. */
+  private async createTimeline(subject: Subject): Promise<SeenVersions> {
+    const isThere = { $gt: ['$value', null] }
+    const unlessThere = (field: string, value: unknown) => ({ $cond: [isThere, field, value] })
+    const fields = {
+      value: unlessThere('$value', newValue()),
+      raises: unlessThere('$raises', 0),
+      expiresAt: unlessThere('$expiresAt', fromNow),
+    }
+    const version = await this.collections.versions
+      .findOneAndUpdate({ _id: subject }, [{ $set: fields }], {
+        ...requestTimeout,
+        upsert: true,
+        returnDocument: 'after',
+        projection: { value: 1 },
+      })
+      // A failure of the database also fails the other commands of the page.
+      .catch(() => null)
+    return new Map(version?.value === undefined ? [] : [[subject, version.value]])
+  }
+
+  /**
+   * Creates versions, in a transaction: it ends at once if another transaction has raised one of them. Otherwise MongoDB
+   * would wait until that transaction ends, whatever the time limit of the command.
+   * @returns those that this call created, none if it fails.
+   */
+  private async createTogether(subjects: readonly Subject[]): Promise<SeenVersions> {
     const value = newValue()
     const update = [{ $set: { value: { $ifNull: ['$value', value] }, expiresAt } }]
     const operations = subjects.map((_id) => ({
       updateOne: { filter: { _id }, update, upsert: true },
     }))
-    const write = (tx?: Tx) => this.collections.versions.bulkWrite(operations, { ...tx })
-    const writeTogether = () =>
-      this.transactions.run(write, undefined, (collision) => {
-        throw collision
-      })
-    const isHeld = subjects.some((subject) => !subject.startsWith('timeline:'))
-    const { upsertedIds = {} } = await (isHeld ? writeTogether() : write())
-      // A failure of the database also fails the other commands of the page.
+    const { upsertedIds = {} } = await this.transactions
+      .run(
+        ({ session }) => this.collections.versions.bulkWrite(operations, { session }),
+        undefined,
+        (collision) => {
+          throw collision
+        },
+      )
       .catch(() => ({}) as Partial<BulkWriteResult>)
     return new Map(Object.values(upsertedIds).map((subject) => [subject as Subject, value]))
   }

@@ -245,7 +245,7 @@ export function createFeeds(
 export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>): number =>
   Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 8)
 
-/** Takes away the versions of timelines. One command. Small audiences share it. */
+/** Outdates what is kept of timelines. One command. Small audiences share it. */
 function shareOutdating(collections: Pick<Collections, 'versions'>): OutdateTimelines {
   const outdated = combineSmallWrites<UserId>((readers) => outdateTimelines(collections, readers))
   return async (readers) => {

@@ -78,7 +78,7 @@ const followJobs = [
   'read following',
   'read posts',
   'insert inbox',
-  'delete versions',
+  'update versions',
   'read posts',
   'delete outbox',
 ]

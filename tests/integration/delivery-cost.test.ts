@@ -14,7 +14,7 @@ const text = 'x'.repeat(100)
 /** The first reads of a delivery, including the first 2,000 followers. */
 const facts = 'read strategies, posts, user_stats, followers'
 /** The versions of the readers' timelines. */
-const outdate = 'delete versions'
+const raise = 'update versions'
 
 /** The commands of one delivery to a batch of readers, in order. */
 interface Cost {
@@ -154,7 +154,7 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
       async (count) => {
         const { author, readers } = await crowdOf(fixture, count)
         const batches = Math.ceil((1 + count) / batchSize)
-        const all = (some: readonly string[]) => sent(batches, [...some, outdate], ...begin)
+        const all = (some: readonly string[]) => sent(batches, [...some, raise], ...begin)
         const [, first] = await delivered(fixture, author)
         expect(labels(first)).toEqual(all(cost.first))
         const [job, steady] = await delivered(fixture, author)
@@ -187,7 +187,7 @@ describe.each(share(2, Object.entries(costs) as [MaterialisedName, Cost][]))(
         // Four batches of followers, and one for the author.
         expect(most).toBeLessThanOrEqual(5)
         const walk = ['read followers', 'read followers', 'read posts', 'read posts']
-        expect(labels(commands)).toEqual(sent(11, [...some, outdate], ...begin, ...walk))
+        expect(labels(commands)).toEqual(sent(11, [...some, raise], ...begin, ...walk))
         const [known] = commands.filter((one) => labelOf(one) === facts)
         expect(JSON.stringify(known?.command)).toContain(`"$limit":${windowSize}`)
         const windows = commands.filter((one) => labelOf(one) === 'read followers')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findAtOnce } from '../../src/db/find-at-once.ts'
-import { Versions } from '../../src/db/versions.ts'
+import { outdateTimelines, Versions } from '../../src/db/versions.ts'
 import { useServices } from '../support/services.ts'
 
 const harness = useServices()
@@ -24,6 +24,40 @@ test('a version that was created again, or belongs to a new account, has another
     expiresAt: Date
   }
   expect(expiresAt.getTime() - Date.now()).toBeLessThanOrEqual(86_400_000 + 5_000)
+})
+
+test('the version of a timeline has seven new values, and is absent until it is created again', async () => {
+  const { versions, collections } = harness.services
+  const subject = 'timeline:raised'
+  const valueOf = async () => (await versions.load([subject])).get(subject)
+  const raise = () => outdateTimelines(collections, ['raised', 'others'])
+  await raise()
+  expect(await valueOf()).toBeUndefined()
+  const values: (string | undefined)[] = []
+  for (let times = 0; times < 2; times++) {
+    const created = await versions.loadOrCreate([subject])
+    expect(await versions.loadOrCreate([subject])).toEqual(created)
+    values.push(created.get(subject))
+    for (let raises = 1; raises < 8; raises++) {
+      await raise()
+      values.push(await valueOf())
+    }
+    await raise()
+    expect(await valueOf()).toBeUndefined()
+  }
+  expect(new Set(values).size).toBe(16)
+  expect(values).not.toContain(undefined)
+  expect(await collections.versions.countDocuments({ _id: 'timeline:others' })).toBe(0)
+})
+
+test('pages that create the version of a timeline at the same time agree on it', async () => {
+  const { versions } = harness.services
+  const subject = 'timeline:together'
+  const all = await Promise.all(Array.from({ length: 8 }, () => versions.loadOrCreate([subject])))
+  const values = all.flatMap((some) => some.get(subject) ?? [])
+  expect(values.length).toBeGreaterThan(0)
+  expect(new Set(values).size).toBe(1)
+  expect((await versions.load([subject])).get(subject)).toBe(values[0])
 })
 
 test('more versions than one answer holds are all loaded, and a longer answer is an error', async () => {

@@ -43,7 +43,7 @@ test.each([
   patient(budgetMs + 30_000),
 )
 
-/** Writers that neither raise nor take away versions of a kind of subject. */
+/** Writers that raise no versions of a kind of subject. */
 const withoutRaises = (kind: string) => (services: Services) => {
   const { versions } = services.collections
   const write = versions.bulkWrite.bind(versions)
@@ -53,11 +53,11 @@ const withoutRaises = (kind: string) => (services: Services) => {
     if (others.length > 0) return write(others, options)
     return undefined as never
   }
-  const remove = versions.deleteMany.bind(versions)
-  versions.deleteMany = async (filter, ...rest) => {
-    const { $in } = (filter?._id ?? {}) as { readonly $in?: readonly string[] }
-    if (!$in) return remove(filter, ...rest)
-    return remove({ _id: { $in: $in.filter((subject) => !subject.startsWith(kind)) } }, ...rest)
+  const update = versions.updateMany.bind(versions)
+  versions.updateMany = async (filter, ...rest) => {
+    const { $in } = filter._id as unknown as { readonly $in: readonly string[] }
+    const others = $in.filter((subject) => !subject.startsWith(kind))
+    return update({ ...filter, _id: { $in: others } }, ...rest)
   }
 }
 interface Upsert {

@@ -98,7 +98,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** A strategy's stored timelines under one registration. What adds posts also takes the readers' versions away. */
+/** A strategy's stored timelines under one registration. What adds posts also outdates what is kept of the timelines. */
 export interface StoredTimelines {
   readonly depthMax: number
   /** Adds a post to timelines. Not a post below the floor. */
@@ -114,7 +114,7 @@ export interface StoredTimelines {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** Takes the versions of readers' timelines away, after the timelines were written. */
+/** Outdates what is kept of readers' timelines, after the timelines were written. */
 export type OutdateTimelines = (readers: readonly UserId[]) => Promise<void>
 
 /**

@@ -65,7 +65,7 @@ export class Stamping {
   }
 
   /**
-   * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and two more if versions are
+   * Begins the stamp of a timeline, or of a part of it. At most one command, shared, and up to three more if versions are
    * missing.
    * @param reader whose timeline will be read.
    * @returns undefined while nothing may be kept under versions.

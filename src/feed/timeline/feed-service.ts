@@ -139,7 +139,7 @@ export class FeedService {
    * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
    * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
    * Cost: as of {@link timeline}, without `pending` and `watermark`. With `stamping`, one more for the versions of the
-   * reader, shared, and two more if one of them is missing.
+   * reader, shared, and up to three more if one of them is missing.
    */
   async readSlice(
     name: FeedStrategyName,

@@ -26,7 +26,7 @@ const failuresMax = 2
 const servedMin = 2
 
 /** How many answers in a row must list what the last one did before the next is kept, if the last kept ones changed too soon. */
-const [restMin, restMax] = [2, 4]
+const [restMin, restMax] = [1, 4]
 
 /** What is known about a request that was sent before. */
 interface Visit {

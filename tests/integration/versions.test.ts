@@ -29,10 +29,10 @@ test('a version that was created again, or belongs to a new account, has another
 test('the version of a timeline has seven new values, and is absent until it is created again', async () => {
   const { versions, collections } = harness.services
   const subject = 'timeline:raised'
-  const valueOf = async () => (await versions.load([subject])).get(subject)
+  const currentValue = async () => (await versions.load([subject])).get(subject)
   const raise = () => outdateTimelines(collections, ['raised', 'others'])
   await raise()
-  expect(await valueOf()).toBeUndefined()
+  expect(await currentValue()).toBeUndefined()
   const values: (string | undefined)[] = []
   for (let times = 0; times < 2; times++) {
     const created = await versions.loadOrCreate([subject])
@@ -40,10 +40,10 @@ test('the version of a timeline has seven new values, and is absent until it is 
     values.push(created.get(subject))
     for (let raises = 1; raises < 8; raises++) {
       await raise()
-      values.push(await valueOf())
+      values.push(await currentValue())
     }
     await raise()
-    expect(await valueOf()).toBeUndefined()
+    expect(await currentValue()).toBeUndefined()
   }
   expect(new Set(values).size).toBe(16)
   expect(values).not.toContain(undefined)

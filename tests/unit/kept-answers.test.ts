@@ -135,10 +135,10 @@ describe('an answer that is out of date', () => {
       expect(outdated(answers, served)).toBe(false)
       return restsBefore(answers)
     })
-    expect(rests).toEqual([3, 5, 5])
+    expect(rests).toEqual([2, 3, 5])
     expect(outdated(answers, 2)).toBe(true)
     expect(outdated(answers, 0)).toBe(false)
-    expect(restsBefore(answers)).toBe(3)
+    expect(restsBefore(answers)).toBe(2)
   })
 
   test('is followed by one that is not kept while each lists something else', () => {

@@ -17,6 +17,9 @@ import { createServices, type Services } from './services.ts'
 /** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
 const stopReserveMs = 2_000
 
+/** How many readers' pages a server reads before its first request. */
+const warmUpReaders = 64
+
 /** A running server. */
 export interface App extends AsyncDisposable {
   readonly url: string
@@ -73,6 +76,8 @@ async function serve(
     nudge,
     trusted,
   })
+  // Before it listens, so that no request is among the first of this process.
+  await services.feed.warmUp(await services.stats.sample(warmUpReaders).catch(() => []))
   const url = await listenOn(http, config.http)
   const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {
     await http.close()

@@ -105,6 +105,13 @@ export class UserStats {
     )
   }
 
+  /** Some live accounts at random. One command, which examines few documents of a large collection. */
+  async sample(count: number): Promise<UserId[]> {
+    const pipeline = [{ $sample: { size: count } }, { $project: { _id: 1 } }]
+    const docs = await this.stats.aggregate<Account>(pipeline, singleBatch).toArray()
+    return docs.map(({ _id }) => _id as UserId)
+  }
+
   private async readDocs(ids: readonly UserId[], tx?: Tx): Promise<UserStatsDoc[]> {
     return this.stats.find({ _id: { $in: [...ids] } }, { ...singleBatch, ...tx }).toArray()
   }

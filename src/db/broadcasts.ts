@@ -73,6 +73,13 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'The removal of an account finds the history of its followers, which is stored with each follower.',
   },
   {
+    from: 'src/users/stats.ts',
+    command: 'aggregate',
+    collection: 'user_stats',
+    by: 'start',
+    why: 'A server samples readers, whose pages it reads first.',
+  },
+  {
     from: 'src/feed/registry/registrations.ts',
     command: 'find',
     collection: 'user_stats',

@@ -300,7 +300,7 @@ test.each([
       return user
     }
     const harmless = await refuse(' Some other te ')
-    // With a regular expression that goes back, it takes seconds.
-    expect(await refuse(' Did you mean ')).toBeLessThan(20 * harmless)
+    // With a regular expression that goes back, it takes seconds. A short time may be measured as none.
+    expect(await refuse(' Did you mean ')).toBeLessThan(Math.max(20 * harmless, 500_000))
   },
 )

@@ -331,6 +331,8 @@ export class KeptSimulation {
           const variables = { first: limitAt(at), strategy, group }
           const { data, isKept } = await process.ask(reader, query, variables)
           if (isKept) this.count(`${strategy} kept`)
+          // So that the next change meets an answer that is kept.
+          await process.ask(reader, query, variables)
           const nodes = (data.timeline.edges as AnsweredEdge[]).map(({ node }) => node)
           const ids = nodes.map(({ id }) => parsePostNodeId('id', id).id)
           const names = nodes.map(({ author }) => [author.handle, author.name] as const)

@@ -294,13 +294,15 @@ test.each([
       const long = words.repeat(7_000)
       const query = `{ user(handle: "a") { posts(first: "${long}") { __typename } } }`
       const before = process.cpuUsage()
-      const { errors } = await app.send({ query, variables: { n: long }, ...given })
-      const { user } = process.cpuUsage(before)
-      expect(errors[0]?.message.length).toBeLessThanOrEqual(messageLengthMax)
-      return user
+      // The time of a single request may be measured as none.
+      for (let times = 0; times < 10; times++) {
+        const { errors } = await app.send({ query, variables: { n: long }, ...given })
+        expect(errors[0]?.message.length).toBeLessThanOrEqual(messageLengthMax)
+      }
+      return process.cpuUsage(before).user
     }
     const harmless = await refuse(' Some other te ')
-    // With a regular expression that goes back, it takes seconds. A short time may be measured as none.
-    expect(await refuse(' Did you mean ')).toBeLessThan(Math.max(20 * harmless, 500_000))
+    // With a regular expression that goes back, it takes seconds.
+    expect(await refuse(' Did you mean ')).toBeLessThan(20 * harmless)
   },
 )

@@ -63,8 +63,8 @@ export class FeedService {
 
   /**
    * Reads pages of some readers as requests do, so that the code of pages is compiled, and posts and accounts that many
-   * readers share are in memory, before the first request. Ends after a second, or at a failure. Reads nothing under a
-   * strategy that a read writes, as `CACHE`. Cost: as of {@link timeline}, for each reader.
+   * readers share are in memory, before the first request. Begins no page after a second, and none after a failure. Reads
+   * nothing under a strategy whose timelines are created by reads, as `CACHE`. Cost: as of {@link timeline}, for each reader.
    */
   async warmUp(readers: readonly UserId[]): Promise<void> {
     const { standard } = this.parts

@@ -69,6 +69,8 @@ export interface Config {
   readonly users: {
     /** Handles and display names that no new account may take. */
     readonly reservedHandles: readonly string[]
+    /** How long an account keeps a handle that it gave up, in days. */
+    readonly handleReservedDays: number
   }
   readonly posts: {
     readonly blockedWords: readonly string[]
@@ -158,7 +160,10 @@ export function readCommonConfig(
       issuer: e.AUTH_ISSUER,
       audience: e.AUTH_AUDIENCE,
     },
-    users: { reservedHandles: e.RESERVED_HANDLES },
+    users: {
+      reservedHandles: e.RESERVED_HANDLES,
+      handleReservedDays: e.HANDLE_RESERVED_DAYS,
+    },
     posts: { blockedWords: e.BLOCKED_WORDS, validatorModules: e.CONTENT_VALIDATORS },
   }
   return {

@@ -176,6 +176,11 @@ export const content = {
     reason: '[Handles and names](names.md) that no new account may take; `,` for none',
     processes: 'own',
   },
+  HANDLE_RESERVED_DAYS: {
+    schema: decimal(0, 3_650).default(30),
+    reason: 'How long a handle that was changed stays with its account. Then others may take it',
+    processes: 'own',
+  },
   BLOCKED_WORDS: {
     schema: commaList.default([]),
     reason: 'Words and phrases that no post or alternative text may hold',

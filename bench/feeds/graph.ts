@@ -31,8 +31,9 @@ export async function loadReed98(path?: string): Promise<Graph | undefined> {
     if (follower !== followee) followers.set(followee, existing.add(follower))
   }
   for await (const { from, to } of (await EdgeList.open(file)).rows()) {
-    follow(from, to)
-    follow(to, from)
+    const [one, other] = [from as string as UserId, to as string as UserId]
+    follow(one, other)
+    follow(other, one)
   }
   return {
     name: 'Reed98',

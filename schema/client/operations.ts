@@ -24,7 +24,7 @@ export type DeleteUserMutationVariables = Exact<{
 }>;
 
 
-export type DeleteUserMutation = { deleteUser: { clientMutationId: string | null, changed: boolean, handle: string } | null };
+export type DeleteUserMutation = { deleteUser: { clientMutationId: string | null, changed: boolean, handle: string | null } | null };
 
 export type PostViewFragment = { viewerCanDelete: boolean, id: string, text: string, createdAt: string, likeCount: number, commentCount: number, shareCount: number, viewerHasLiked: boolean, viewerHasShared: boolean, facets: Array<{ start: number, end: number, kind: Types.FacetKind, handle: string | null, tag: string | null, url: string | null }>, attachments: Array<{ url: string, kind: Types.AttachmentKind, alt: string | null, width: number | null, height: number | null, blurhash: string | null }>, author: { id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } };
 
@@ -33,7 +33,7 @@ export type CommentViewFragment = { viewerCanDelete: boolean, id: string, text: 
 export type SessionQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type SessionQuery = { viewer: { id: string, handle: string, user: { followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null, groups: { edges: Array<{ node: { name: string } | null }> } } | null };
+export type SessionQuery = { viewer: { id: string, handle: string | null, user: { followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null, groups: { edges: Array<{ node: { name: string } | null }> } } | null };
 
 export type HomeTimelineQueryVariables = Exact<{
   group?: string | null | undefined;
@@ -442,7 +442,7 @@ export type UserPostsQuery = { user: { id: string, posts: { edges: Array<{ curso
 export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ViewerQuery = { viewer: { id: string, handle: string, user: { bannerUrl: string | null, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null };
+export type ViewerQuery = { viewer: { id: string, handle: string | null, user: { bannerUrl: string | null, bio: string | null, createdAt: string, followsViewer: boolean, viewerHasMuted: boolean, viewerHasBlocked: boolean, viewerGroups: Array<string>, followerCount: number | null, followingCount: number | null, postCount: number | null, id: string, handle: string, name: string, avatarUrl: string | null, viewerFollows: boolean } | null } | null };
 
 export type ViewerMutesQueryVariables = Exact<{
   first?: number | null | undefined;

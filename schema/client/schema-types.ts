@@ -169,6 +169,8 @@ export type CreateUserInput = {
   bio?: InputMaybe<Scalars['String']['input']>;
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The handle of the user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. Any case and a leading "@" are accepted. Default: the subject of the token, if that is a handle. */
+  handle?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name: Scalars['String']['input'];
 };
@@ -239,8 +241,8 @@ export type DeleteUserPayload = {
   changed: Scalars['Boolean']['output'];
   /** The clientMutationId of the input. */
   clientMutationId?: Maybe<Scalars['String']['output']>;
-  /** The handle of the deleted account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest. */
-  handle: Scalars['String']['output'];
+  /** The handle of the deleted account, or null if there is no account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest. */
+  handle?: Maybe<Scalars['String']['output']>;
   /** The viewer after the mutation. */
   viewer: Viewer;
 };
@@ -537,13 +539,13 @@ export type Mutation = {
   blockUser?: Maybe<BlockUserPayload>;
   /** Publishes a post of the viewer. */
   createPost?: Maybe<CreatePostPayload>;
-  /** Creates the viewer's account. Fails with CONFLICT if the account exists, and with FORBIDDEN if the handle is reserved. */
+  /** Creates the viewer's account. Fails with CONFLICT if the account exists or another account has the handle, and with FORBIDDEN if the handle is reserved. */
   createUser?: Maybe<CreateUserPayload>;
   /** Deletes a comment. Only the author of the comment and the author of the post may delete it. */
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
   deletePost?: Maybe<DeletePostPayload>;
-  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. */
+  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. After a minute, the viewer may create another account. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<FollowUserPayload>;
@@ -565,7 +567,7 @@ export type Mutation = {
   unmuteUser?: Maybe<UnmuteUserPayload>;
   /** Removes the viewer's share from the post. */
   unsharePost?: Maybe<UnsharePostPayload>;
-  /** Updates the viewer's profile. */
+  /** Updates the viewer's profile. Fails with CONFLICT if another account has the handle, and with FORBIDDEN if it is reserved. */
   updateUser?: Maybe<UpdateUserPayload>;
 };
 
@@ -815,6 +817,8 @@ export type Query = {
   __typename?: 'Query';
   /** The meaning of an error code. Sends no command to the database. */
   errorMeaning: Scalars['String']['output'];
+  /** Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle, and one that another account has or keeps, is not available. */
+  isHandleAvailable: Scalars['Boolean']['output'];
   /** The limits of this server. Sends no command to the database. */
   limits: Limits;
   /** The object with this global id, or null if it was deleted, the viewer may not see it, or the text is no global id. */
@@ -843,6 +847,12 @@ export type Query = {
 /** Queries read data and change nothing. */
 export type QueryErrorMeaningArgs = {
   code: ErrorCode;
+};
+
+
+/** Queries read data and change nothing. */
+export type QueryIsHandleAvailableArgs = {
+  handle: Scalars['String']['input'];
 };
 
 
@@ -1017,7 +1027,7 @@ export type TextFacet = {
   __typename?: 'TextFacet';
   /** The position after the last character, in Unicode code points. */
   end: Scalars['Int']['output'];
-  /** The mentioned handle, in lower case. Null for other facets. */
+  /** The mentioned handle as it was written, in lower case. Null for other facets. */
   handle?: Maybe<Scalars['String']['output']>;
   /** What the part of the text is. */
   kind: FacetKind;
@@ -1027,7 +1037,7 @@ export type TextFacet = {
   tag?: Maybe<Scalars['String']['output']>;
   /** The http or https URL of the link. Null for other facets. */
   url?: Maybe<Scalars['String']['output']>;
-  /** The mentioned user. Null for other facets, without such an account, or if a block hides the user. */
+  /** The user who had the handle when the text was written, whatever the handle is now. Null for other facets, without such an account, or if a block hides the user. */
   user?: Maybe<User>;
 };
 
@@ -1223,6 +1233,8 @@ export type UpdateUserInput = {
   bio?: InputMaybe<Scalars['String']['input']>;
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
   clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** Another handle of the user. The one before stays reserved for the user for some time. Links by id and mentions stay. */
+  handle?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name?: InputMaybe<Scalars['String']['input']>;
 };
@@ -1259,7 +1271,7 @@ export type User = Node & {
   followingCount?: Maybe<Scalars['Int']['output']>;
   /** Whether the user follows the viewer. False for an anonymous request. */
   followsViewer: Scalars['Boolean']['output'];
-  /** The unique handle of the user, used in queries and mutations. */
+  /** The unique handle of the user. The user can change it, so keep the id, and show the handle. */
   handle: Scalars['String']['output'];
   /** The global id of the user. */
   id: Scalars['ID']['output'];
@@ -1365,13 +1377,13 @@ export type Viewer = Node & {
   blocks: UserConnection;
   /** The groups of the viewer, sorted by name, at most 100. */
   groups: FollowGroupConnection;
-  /** The handle of the viewer: the subject of the verified token. */
-  handle: Scalars['String']['output'];
+  /** The handle of the viewer, or null before createUser. */
+  handle?: Maybe<Scalars['String']['output']>;
   /** The global id of the viewer. The node query answers it to the viewer alone. */
   id: Scalars['ID']['output'];
   /** The users that the viewer muted, newest first. */
   mutes: UserConnection;
-  /** Users that the viewer's followees follow, at most 100: most common followees first, then by handle. Without the viewer, users that the viewer follows or muted, and users that a block hides. Only the viewer's newest 100 followees and 10,000 of their follows, an equal share of each, newest first, are counted. */
+  /** Users that the viewer's followees follow, at most 100: most common followees first, then by account. Without the viewer, users that the viewer follows or muted, and users that a block hides. Only the viewer's newest 100 followees and 10,000 of their follows, an equal share of each, newest first, are counted. */
   suggestions: SuggestionConnection;
   /** The account of the viewer, or null before createUser. */
   user?: Maybe<User>;

@@ -17,12 +17,12 @@ export interface IndexSpec {
 }
 
 /**
- * Where the first field of a shard key holds the handle that decides the shard:
- * - `whole`: its value is a handle;
+ * Where the first field of a shard key holds the account that decides the shard:
+ * - `whole`: its value is the id of an account;
  * - `within`: its value is a document, and this is its first field;
- * - `after`: its value is a text that begins with one of these, in order, and a handle follows.
+ * - `after`: its value is a text that begins with one of these, in order, and the id of an account follows.
  */
-export type HandlePlace =
+export type AccountPlace =
   | 'whole'
   | { readonly within: string }
   | { readonly after: readonly string[] }
@@ -40,11 +40,11 @@ export interface CollectionSpec {
   readonly clustered?: true
   /**
    * Undefined for a collection that stays on one shard: it is small, or only operators read it. Hashed if new values
-   * grow with time, or hold no handle.
+   * grow with time, or hold no account.
    */
   readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
-  /** Required for a shard key that is not hashed: ranges of handles decide the shard, the same in all collections. */
-  readonly handleIn?: HandlePlace
+  /** Required for a shard key that is not hashed: ranges of accounts decide the shard, the same in all collections. */
+  readonly accountIn?: AccountPlace
   /** The shape of its documents, for the check of integrity and for reads. */
   readonly shape?: Shape
   /** Repairs derive all its documents from others. So a malformed one is deleted. */

@@ -52,7 +52,7 @@ export const coreCollections = {
       'the result of a mutation with a `clientMutationId`, for a day or until the account is deleted',
     indexes: [{ key: { at: 1 }, expireAfterSeconds: dayS }],
     shardKey: { _id: 1 },
-    handleIn: { within: 'viewer' },
+    accountIn: { within: 'viewer' },
   }),
   rate_limits: collectionOf<RateLimitDoc>()({
     about: 'what is left to a client, with `RATE_LIMIT_STORE=mongodb`',
@@ -63,7 +63,7 @@ export const coreCollections = {
     about: "the version of an account, of a viewer's relations or of a timeline, for kept answers",
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
-    handleIn: { after: ['account:', 'relations:', 'timeline:'] },
+    accountIn: { after: ['account:', 'relations:', 'timeline:'] },
   }),
   meta: collectionOf<MetaDoc>()({
     about:

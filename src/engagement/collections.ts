@@ -67,7 +67,7 @@ export const engagementCollections = {
       { key: { user: 1, kind: 1, _id: -1, post: 1, author: 1 } }, // by recency, covered
     ],
     shardKey: { user: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object({ _id: id, user: text, kind, post: id, author: text }),
     derived: true,
   }),

@@ -8,8 +8,14 @@ import { DomainError } from '../errors.ts'
 import { chunks } from '../lib/batch.ts'
 import type { EngagementId, IdMint, PostRef, UserId } from '../lib/ids.ts'
 import { timeIdAt } from '../lib/ids.ts'
-import { type Content, type ContentValidator, checkContent } from '../posts/content.ts'
+import {
+  type Content,
+  type ContentValidator,
+  checkContent,
+  resolveMentions,
+} from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
+import type { Handles } from '../users/handles.ts'
 import { commitEntries, type EntryParts, type EntryWrite, lockPost } from './commit-entries.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, ListWrite, NewEntry } from './list-plan.ts'
@@ -47,6 +53,7 @@ export interface EntryRef {
 export interface EngagementsParts extends EntryParts {
   readonly transactions: Transactions
   readonly reader: EngagementReader
+  readonly handles: Pick<Handles, 'findOwners'>
   readonly validators: readonly ContentValidator[]
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
@@ -82,7 +89,7 @@ export class Engagements {
   /**
    * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
    * repeat changes nothing. The text of a kind with text passes the rules of posts.
-   * Costs {@link commitEntries}.
+   * Costs {@link commitEntries}, and one command for a text with mentions.
    * @returns the new entry, or the entry that was already there. A repeat of an earlier request reads its entry again, with
    *   two commands more, and returns none if it was removed.
    * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
@@ -105,7 +112,8 @@ export class Engagements {
     post: PostRef,
     { text: given = '', idempotencyKey }: AddOptions = {},
   ): Promise<EngagementChange> {
-    const content = await this.checkText(kind, given)
+    const checked = await this.checkText(kind, given)
+    const content = checked && (await resolveMentions(checked, this.parts.handles))
     const own = content && { text: content.text, facets: content.facets ?? [] }
     const add: NewEntry = { _id: toObjectId(this.parts.mint.next<EngagementId>()), actor, ...own }
     const added = await this.write(post, { kind, add }, idempotencyKey)

@@ -2,6 +2,7 @@ import { type Core, defineFeature } from '../feature.ts'
 import { checkListEntries } from '../integrity/invariants/list-entries.ts'
 import { checkPostLists } from '../integrity/invariants/post-lists.ts'
 import type { PostId } from '../lib/ids.ts'
+import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
 import { Engagements } from './engagement.ts'
@@ -16,7 +17,13 @@ import { UserEngagementIndex } from './user-index.ts'
 export const engagement = defineFeature({
   name: 'engagement',
   reactions: { 'engagements.orphaned': orphanedKind },
-  create: (core: Core & { readonly stats: UserStats; readonly admission: Admission }) => {
+  create: (
+    core: Core & {
+      readonly stats: UserStats
+      readonly handles: Handles
+      readonly admission: Admission
+    },
+  ) => {
     const { collections, config } = core
     const limits = listLimits(config.engagement)
     const userIndex = new UserEngagementIndex(collections.engagements_by_user)

@@ -81,8 +81,8 @@ export interface ListChange {
 /** BSON around an entry's strings: its index in the array, field names, types, lengths, id and place. */
 const entryBytes = 80
 
-/** BSON of a facet: its index, kind, start and end. */
-const facetBytes = 50
+/** BSON of a facet: its index, kind, start, end, and an account. */
+const facetBytes = 50 + 80
 
 /** No less than the bytes of BSON that an entry takes. A malformed part counts as empty. */
 export const sizeOf = ({ actor, text, facets }: NewEntry): number =>

@@ -113,14 +113,14 @@ export const timelineCollections = {
     about: 'a whole timeline down to `floor`',
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object({ _id: text, epoch: id, entries, floor: id, expiresAt: date }, { building: id }),
   }),
   timed_buckets: collectionOf<TimedBucketDoc>()({
     about: 'the entries of one period of a timeline; the time of the post decides which',
     indexes: [],
     shardKey: { _id: 1 },
-    handleIn: { within: 'reader' },
+    accountIn: { within: 'reader' },
     shape: object({ _id: object({ reader: text, period: whole }), entries }, { over: set }),
   }),
   sized_buckets: collectionOf<SizedBucketDoc>()({
@@ -131,7 +131,7 @@ export const timelineCollections = {
       { key: { reader: 1, oldest: 1, newest: 1 } }, // from the oldest on
     ],
     shardKey: { reader: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object({ _id: id, reader: text, count, newest: id, oldest: id, entries }, { open: set }),
   }),
   inbox: collectionOf<InboxDoc>()({
@@ -139,7 +139,7 @@ export const timelineCollections = {
     indexes: [],
     clustered: true,
     shardKey: { _id: 1 },
-    handleIn: { within: 'reader' },
+    accountIn: { within: 'reader' },
     shape: object({ _id: object({ reader: text, post: id }) }, { author: text, text }),
   }),
   strategies: collectionOf<StrategyDoc>()({

@@ -91,7 +91,7 @@ export const followCollections = {
     ],
     // With the follower, because the followers of one celebrity may be more than one chunk can hold.
     shardKey: { user: 1, follower: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object({ _id: id, user: text, follower: text, source }, { groups: list(text) }),
   }),
   following: collectionOf<FollowingDoc>()({
@@ -102,7 +102,7 @@ export const followCollections = {
       ...groupIndexes('collection', 'user', 'followee'),
     ],
     shardKey: { user: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object({ _id: id, user: text, followee: text, source }, { groups: list(text) }),
   }),
   follow_events: collectionOf<FollowEventDoc>()({
@@ -112,7 +112,7 @@ export const followCollections = {
       { key: { followee: 1 }, afterImport }, // the history of a deleted followee
     ],
     shardKey: { user: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object(
       {
         _id: id,
@@ -133,7 +133,7 @@ export const followCollections = {
     ],
     // With the other user, because a celebrity may be blocked by any number of users.
     shardKey: { owner: 1, other: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object(
       { _id: id, owner: text, other: text, kind: { enum: ['MUTE', 'BLOCK', 'BLOCKED_BY'] } },
       { repairs: whole },

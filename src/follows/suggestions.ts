@@ -36,7 +36,7 @@ export const mostCommonFirst: Order<Suggestion, Suggestion> = {
     other.commonCount - one.commonCount || compareTexts(one.user, other.user),
 }
 
-/** The cursor of suggestions: the count and the handle. */
+/** The cursor of suggestions: the count and the account. */
 export const suggestionCursors = cursorCodec<Suggestion>({
   tag: 'Suggestion',
   toParts: ({ user, commonCount }) => [String(commonCount), user],
@@ -59,7 +59,7 @@ export class Suggestions {
   constructor(private readonly parts: SuggestionsParts) {}
 
   /**
-   * The followees of the viewer's followees, most common followees first, then by handle. At most {@link suggestionsMax}.
+   * The followees of the viewer's followees, most common followees first, then by account. At most {@link suggestionsMax}.
    * The viewer, users that the viewer follows or muted, users with a block in either direction and deleted accounts are
    * absent.
    *

@@ -15,8 +15,6 @@ import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.t
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sends the request. Undefined before its token is verified. */
-    viewer: Promise<UserId | undefined> | undefined
     /** Undefined for anonymous requests. */
     keeping: Keeping | undefined
     /** The answer from memory. Undefined if the request is executed. */

@@ -1,14 +1,19 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { AuthConfig } from '../config.ts'
 import { DomainError } from '../errors.ts'
-import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import type { Subject } from '../users/subject.ts'
 import { cacheVerified } from './verified-tokens.ts'
 
+/** Who sends a request, by its verified token. */
+export interface SignedIn {
+  readonly subject: Subject
+}
+
 /**
- * Returns the viewer from the values of a request's Authorization headers; undefined for an anonymous request.
+ * Returns who is signed in from the values of a request's Authorization headers; undefined for an anonymous request.
  * More than one header is refused, because servers and proxies disagree on which one counts.
  */
-export type Authenticate = (headers: readonly string[]) => Promise<UserId | undefined>
+export type Authenticate = (headers: readonly string[]) => Promise<SignedIn | undefined>
 
 const refused = (problem: string, cause?: unknown) =>
   new DomainError('UNAUTHENTICATED', `Authorization: ${problem}`, { cause })
@@ -34,7 +39,7 @@ export function createAuthenticate(auth: AuthConfig): Authenticate {
     if (header === undefined || header === '') return undefined
     const [scheme = '', credentials = '', ...rest] = header.split(' ')
     if (rest.length > 0 || credentials === '') throw refused(expected)
-    if (auth.dev && scheme.toLowerCase() === 'dev') return subject(credentials)
+    if (auth.dev && scheme.toLowerCase() === 'dev') return signedInAs(credentials)
     if (scheme.toLowerCase() !== 'bearer') throw refused(expected)
     if (!verify)
       throw refused('this server has no key to verify tokens: set AUTH_JWT_SECRET or AUTH_JWKS_URL')
@@ -42,17 +47,17 @@ export function createAuthenticate(auth: AuthConfig): Authenticate {
   }
 }
 
-/** The viewer that a subject names. A signed token may hold a subject of any JSON type. */
-function subject(given: unknown): UserId {
-  const handle = typeof given === 'string' ? parseUserId(given) : undefined
-  if (handle === undefined) throw refused(`the subject is not a handle: ${handleRule}`)
-  return handle
+/** A signed token may hold a subject of any JSON type. */
+function signedInAs(sub: unknown, issuer = ''): SignedIn {
+  if (typeof sub !== 'string' || sub === '' || Buffer.byteLength(sub) > 255)
+    throw refused('the subject must be a text of 1 to 255 bytes')
+  return { subject: { issuer, sub, isMain: true } }
 }
 
 /** How long after its expiry a token counts, in seconds, because clocks differ. */
 const toleranceSeconds = 5
 
-function createVerify(auth: AuthConfig): ((token: string) => Promise<UserId>) | undefined {
+function createVerify(auth: AuthConfig): ((token: string) => Promise<SignedIn>) | undefined {
   const keys = keysOf(auth)
   if (keys === undefined) return undefined
   const options = {
@@ -76,8 +81,8 @@ function createVerify(auth: AuthConfig): ((token: string) => Promise<UserId>) | 
     }
   }
   return cacheVerified(async (token) => {
-    const { sub, exp = 0 } = await verify(token)
-    return { viewer: subject(sub), expiresAt: (exp + toleranceSeconds) * 1000 }
+    const { sub, iss, exp = 0 } = await verify(token)
+    return { signedIn: signedInAs(sub, iss), expiresAt: (exp + toleranceSeconds) * 1000 }
   })
 }
 

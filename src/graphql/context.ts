@@ -2,9 +2,11 @@ import type { DocumentNode } from 'graphql'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
+import type { Subject } from '../users/subject.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import { type Charge, clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
+import type { SignIn } from './sign-ins.ts'
 
 /** The document of a request. */
 export interface ReadDocument {
@@ -43,14 +45,18 @@ export class Context {
   /** The input of the mutation that runs, as it was sent. */
   sentInput: unknown
 
+  /** The account of the verified token's subject, never an argument (law L6). Undefined for an anonymous request. */
+  viewer: UserId | undefined
+
   constructor(
     readonly services: Services,
-    /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
-    readonly viewer: UserId | undefined,
+    private readonly signIn: SignIn | undefined,
     { id, ip, keeping, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
+    const viewer = signIn?.viewer
+    this.viewer = viewer
     this.requestId = id
     this.keeping = keeping
     this.read = read
@@ -76,9 +82,21 @@ export class Context {
 
   /** @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
   requireViewer(): UserId {
-    if (this.viewer === undefined) {
-      throw new DomainError('UNAUTHENTICATED', 'Sign in first: send an Authorization header')
-    }
-    return this.viewer
+    return this.viewer ?? signInFirst()
   }
+
+  /** The subject of the verified token. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
+  requireSubject(): Subject {
+    return this.signIn?.subject ?? signInFirst()
+  }
+
+  /** Goes on as the account that the subject of this request got. */
+  enterAccount(account: UserId): void {
+    this.viewer = account
+    this.forget()
+  }
+}
+
+function signInFirst(): never {
+  throw new DomainError('UNAUTHENTICATED', 'Sign in first: send an Authorization header')
 }

@@ -22,6 +22,12 @@ const bannerDescription = `The wide picture above the profile, ${urlRule}`
 @InputType({ description: 'Input of createUser.' })
 export class CreateUserInput extends MutationInput {
   @Field(() => String, {
+    nullable: true,
+    description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted. Default: the subject of the token, if that is a handle.`,
+  })
+  readonly handle?: string | null
+
+  @Field(() => String, {
     description:
       'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
   })
@@ -44,6 +50,13 @@ export class CreateUserInput extends MutationInput {
   description: 'Input of updateUser. Absent fields stay unchanged. An empty text removes a field.',
 })
 export class UpdateUserInput extends MutationInput {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Another handle of the user. The one before stays reserved for the user for some time. Links by id and mentions stay.',
+  })
+  readonly handle?: string | null
+
   @Field(() => String, {
     nullable: true,
     description:

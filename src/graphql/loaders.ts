@@ -96,6 +96,7 @@ const listLoader = <O extends Owner, Item, More>(
 export function createLoaders(
   {
     users,
+    handles,
     stats,
     follows,
     restrictions,
@@ -134,6 +135,8 @@ export function createLoaders(
     listLoader<O, Item, More>(visibility, listOf)
   return {
     user: loader(users.byIds.bind(users)),
+    /** The account of a handle. */
+    owner: loader(handles.findOwners.bind(handles)),
     stats: loader(stats.byIds.bind(stats)),
     live,
     viewerFollows,

@@ -23,9 +23,16 @@ export const idLengthMax = 128
 const answerMsMax = 9_000
 
 /** The steps of a mutation, in order. */
-interface Steps<Input extends MutationInput, Parsers extends Checks, Result extends object> {
+interface Steps<
+  Input extends MutationInput,
+  Parsers extends Checks,
+  Found extends object,
+  Result extends object,
+> {
   /** Parse the arguments that the service takes in another form. */
   readonly parse?: Parsers
+  /** Reads what the parsed arguments name. */
+  readonly find?: (parsed: ResultsOf<Parsers>) => Promise<Found>
   /**
    * Checks the other arguments, as the service does in `run`. Called only if an argument is wrong already, so that the
    * error names all.
@@ -33,9 +40,9 @@ interface Steps<Input extends MutationInput, Parsers extends Checks, Result exte
    */
   readonly check?: (viewer: UserId) => unknown
   /** What of the input is in the idempotency key. Default: all. */
-  readonly identify?: (input: Input, parsed: ResultsOf<Parsers>) => object
+  readonly identify?: (input: Input, found: Found) => object
   /** Changes data. */
-  readonly run: (call: ResultsOf<Parsers> & Call) => Promise<Result>
+  readonly run: (call: ResultsOf<Parsers> & Found & Call) => Promise<Result>
 }
 
 interface Call {
@@ -55,11 +62,12 @@ export async function mutate<
   Input extends MutationInput,
   Parsers extends Checks,
   Result extends object,
+  Found extends object = object,
 >(
   ctx: Context,
   name: string,
   input: Input,
-  { parse, check, identify = (input) => input, run }: Steps<Input, Parsers, Result>,
+  { parse, find, check, identify = (input) => input, run }: Steps<Input, Parsers, Found, Result>,
 ): Promise<Result & { clientMutationId: string | null; viewer: object }> {
   const viewer = ctx.requireViewer()
   const checks = {
@@ -68,15 +76,16 @@ export async function mutate<
   }
   const { parsed, clientMutationId } = await checkBeside(checks, () => check?.(viewer))
   try {
-    const identified = { ...identify(input, parsed), clientMutationId }
-    const sent = identify((ctx.sentInput ?? input) as Input, parsed)
+    const named = (await find?.(parsed)) ?? ({} as Found)
+    const identified = { ...identify(input, named), clientMutationId }
+    const sent = identify((ctx.sentInput ?? input) as Input, named)
     const idempotencyKey = createIdempotencyKey(viewer, name, identified, sent)
-    const running = runToEnd(() => run({ ...parsed, viewer, idempotencyKey }))
+    const running = runToEnd(() => run({ ...parsed, ...named, viewer, idempotencyKey }))
     const result = await within(answerMsMax, running, unknownOutcome)
     return {
       ...result,
       clientMutationId: clientMutationId ?? null,
-      viewer: presentViewer(viewer),
+      viewer: presentViewer(ctx),
     }
   } finally {
     ctx.forget()

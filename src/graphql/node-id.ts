@@ -8,20 +8,25 @@ import {
 import { badInput } from '../errors.ts'
 import {
   type EngagementId,
+  type Handle,
   handleRule,
   type PostId,
   type PostRef,
+  parseHandle as parseLowerHandle,
   parseTimeId,
   parseUserId,
   type UserId,
 } from '../lib/ids.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
+import type { Subject } from '../users/subject.ts'
+import { standInOf } from '../users/subjects.ts'
+import type { Context } from './context.ts'
 import type { UserRef } from './inputs.ts'
 
 /** The object that a global id names. The id of a post contains its author, part of the shard key (law L5). */
 export type NodeRef =
-  | { readonly type: 'User'; readonly handle: UserId }
-  | { readonly type: 'Viewer'; readonly handle: UserId }
+  | { readonly type: 'User'; readonly account: UserId }
+  | { readonly type: 'Viewer'; readonly id: string }
   | { readonly type: 'Post'; readonly post: PostRef }
   | EngagementRef
 
@@ -30,27 +35,31 @@ export interface EngagementRef {
   readonly type: 'Engagement'
   readonly kind: EngagementKind
   readonly post: PostRef
-  /** A handle or an id, see {@link entryKey}. */
+  /** An account or an id, see {@link entryKey}. */
   readonly key: string
 }
 
-export const userNodeId = (handle: UserId): string => encodeOpaque('User', handle)
-export const viewerNodeId = (handle: UserId): string => encodeOpaque('Viewer', handle)
+export const userNodeId = (account: UserId): string => encodeOpaque('User', account)
+/** The same before and after the viewer creates an account. */
+export const viewerNodeId = (subject: Subject): string => encodeOpaque('Viewer', keyOf(subject))
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
+
+/** Handles were the subjects of earlier releases. */
+const keyOf = (subject: Subject): string =>
+  subject.issuer === '' && parseLowerHandle(subject.sub) ? subject.sub : standInOf(subject)
 
 /** The object that a global id names. Undefined if `text` is not a global id of this server. */
 export function findNodeRef(text: string): NodeRef | undefined {
   const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
   const [name = '', post = '', key = ''] = parts
-  const handle = parseUserId(name)
-  if ((tag === 'User' || tag === 'Viewer') && handle && parts.length === 1) {
-    return { type: tag, handle }
-  }
+  if (tag === 'Viewer' && parts.length === 1) return { type: tag, id: text }
+  const account = parseUserId(name)
+  if (tag === 'User' && account && parts.length === 1) return { type: tag, account }
   const id = parseTimeId<PostId>(post)
-  if (handle && id) {
-    const ref = { id, author: handle }
+  if (account && id) {
+    const ref = { id, author: account }
     if (tag === 'Post' && parts.length === 2) return { type: 'Post', post: ref }
     const kind = engagementKinds.find((name) => kinds[name].node.type === tag)
     if (kind && parts.length === 3 && isKeyOf(kind, key)) {
@@ -90,22 +99,34 @@ export function parsePostNodeId(argument: string, text: string): PostRef {
   return ref.post
 }
 
+/** A user as a client names it: by the account, or by the handle. */
+export type UserName = { readonly account: UserId } | { readonly handle: Handle }
+
 /** @throws {DomainError} BAD_USER_INPUT if the reference is neither the global id of a user nor a handle. */
-export function parseUserRef(argument: string, { id, handle }: UserRef): UserId {
-  if (id == null) return parseHandle(`${argument}.handle`, handle ?? '')
+export function parseUserRef(argument: string, { id, handle }: UserRef): UserName {
+  if (id == null) return { handle: parseHandle(`${argument}.handle`, handle ?? '') }
   const ref = parseNodeId(`${argument}.id`, id)
   if (ref.type !== 'User') throw badInput(`${argument}.id`, 'is not the id of a user')
-  return ref.handle
+  return { account: ref.account }
+}
+
+/**
+ * The account that a client names. A handle without an account stands for an account that does not exist. One command for
+ * a handle.
+ */
+export async function findAccount({ loaders }: Context, name: UserName): Promise<UserId> {
+  if ('account' in name) return name.account
+  return (await loaders.owner.load(name.handle)) ?? (`@${name.handle}` as UserId)
 }
 
 /**
  * Accepts a handle in any case, with or without "@".
  * @throws {DomainError} BAD_USER_INPUT if `text` is not a handle.
  */
-export function parseHandle(argument: string, text: string): UserId {
+export function parseHandle(argument: string, text: string): Handle {
   // Only ASCII letters: toLowerCase maps the Kelvin sign to "k".
   const lowered = text.replace(/^@/, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
-  const handle = parseUserId(lowered)
+  const handle = parseLowerHandle(lowered)
   if (handle === undefined) throw badInput(argument, `must be a handle: ${handleRule}`)
   return handle
 }

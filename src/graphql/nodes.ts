@@ -18,18 +18,19 @@ export async function readNodes(
   selection: Selection,
 ) {
   const refs = requested.filter((ref) => ref !== undefined)
-  const handles = refs.flatMap((ref) => (ref.type === 'User' ? [ref.handle] : []))
+  const accounts = refs.flatMap((ref) => (ref.type === 'User' ? [ref.account] : []))
   const postRefs = refs.flatMap((ref) => (ref.type === 'Post' ? [ref.post] : []))
   const entries = refs.flatMap((ref) => (ref.type === 'Engagement' ? [ref] : []))
   const [users, posts, engagements] = await Promise.all([
-    presentUsers(ctx, handles, selection),
+    presentUsers(ctx, accounts, selection),
     readPosts(ctx, postRefs, selection),
     readEngagements(ctx, entries, selection),
   ])
+  const viewer = ctx.viewer && presentViewer(ctx)
   return requested.map((ref) => {
     if (!ref) return null
-    if (ref.type === 'User') return users.get(ref.handle) ?? null
-    if (ref.type === 'Viewer') return ref.handle === ctx.viewer ? presentViewer(ref.handle) : null
+    if (ref.type === 'User') return users.get(ref.account) ?? null
+    if (ref.type === 'Viewer') return viewer?.id === ref.id ? viewer : null
     if (ref.type === 'Post') return posts.get(postNodeId(ref.post)) ?? null
     return engagements.get(engagementNodeId(ref)) ?? null
   })

@@ -57,10 +57,11 @@ export class AccountPayload extends Payload {
 @ObjectType({ simpleResolvers: true, description: 'Result of deleteUser.' })
 export class DeleteUserPayload extends ChangePayload {
   @Field(() => String, {
+    nullable: true,
     description:
-      'The handle of the deleted account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest.',
+      'The handle of the deleted account, or null if there is no account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest.',
   })
-  readonly handle!: string
+  readonly handle!: string | null
 
   @Field(() => Viewer, viewerOptions)
   readonly viewer!: Viewer

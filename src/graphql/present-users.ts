@@ -18,18 +18,18 @@ const hiddenFields = ['name', ...optionalFields, ...countFields] as const
 
 /**
  * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
- * and a user leaves only the handle, `createdAt` and the viewer's own relations.
+ * and a user leaves only the id, the handle, `createdAt` and the viewer's own relations.
  *
  * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without
  * these, one decides whether the account exists. Both are already known of a timeline's authors.
  */
 export async function presentUsers(
   { loaders, viewer }: Context,
-  handles: readonly UserId[],
+  accounts: readonly UserId[],
   selection: Selection,
 ): Promise<Map<UserId, User>> {
-  const distinct = [...new Set(handles)]
-  const when = <V>(needed: boolean, load: (handle: UserId) => Promise<V>) =>
+  const distinct = [...new Set(accounts)]
+  const when = <V>(needed: boolean, load: (account: UserId) => Promise<V>) =>
     needed ? Promise.all(distinct.map(load)) : undefined
   const profile = needsProfile(selection)
   const counts = selection.has(...countFields)
@@ -39,39 +39,42 @@ export async function presentUsers(
       selection.has('viewerCanFollow')
         ? loaders.visibility.hiddenAmong('FOLLOW', distinct)
         : undefined,
-      when(profile, (handle) => loaders.user.load(handle)),
-      when(!profile && !counts, (handle) => loaders.live.load(handle)),
-      when(counts, (handle) => loaders.stats.load(handle)),
-      when(selection.has('viewerFollows'), (handle) => loaders.viewerFollows.load(handle)),
-      when(selection.has('followsViewer'), (handle) => loaders.followsViewer.load(handle)),
-      when(selection.has('viewerGroups'), (handle) => loaders.viewerGroups.load(handle)),
-      when(selection.has('viewerHasMuted', 'viewerHasBlocked'), (handle) =>
-        loaders.restrictions.load(handle),
+      when(profile, (account) => loaders.user.load(account)),
+      when(!profile && !counts, (account) => loaders.live.load(account)),
+      when(counts, (account) => loaders.stats.load(account)),
+      when(selection.has('viewerFollows'), (account) => loaders.viewerFollows.load(account)),
+      when(selection.has('followsViewer'), (account) => loaders.followsViewer.load(account)),
+      when(selection.has('viewerGroups'), (account) => loaders.viewerGroups.load(account)),
+      when(selection.has('viewerHasMuted', 'viewerHasBlocked'), (account) =>
+        loaders.restrictions.load(account),
       ),
     ])
   const users = new Map<UserId, User>()
-  distinct.forEach((handle, at) => {
+  distinct.forEach((account, at) => {
     if (profiles?.[at] === null || stats?.[at] === null || live?.[at] === null) return
     const profile = profiles?.[at]
-    const user = hidden?.has(handle)
-      ? new PresentedUser(handle, profile && { createdAt: profile.createdAt })
-      : new PresentedUser(handle, profile, stats?.[at])
-    user.isViewer = handle === viewer
-    user.viewerCanFollow = viewer !== undefined && handle !== viewer && !unfollowable?.has(handle)
+    const user = hidden?.has(account)
+      ? new PresentedUser(account, profile && withoutHidden(profile))
+      : new PresentedUser(account, profile, stats?.[at])
+    user.isViewer = account === viewer
+    user.viewerCanFollow = viewer !== undefined && account !== viewer && !unfollowable?.has(account)
     user.viewerFollows = follows?.[at]
     user.followsViewer = followed?.[at]
     user.viewerGroups = groups?.[at] ?? []
     user.viewerHasMuted = restrictions?.[at]?.has('MUTE') ?? false
     user.viewerHasBlocked = restrictions?.[at]?.has('BLOCK') ?? false
-    users.set(handle, user as unknown as User)
+    users.set(account, user as unknown as User)
   })
   return users
 }
 
+const withoutHidden = ({ handle, createdAt }: Profile) => ({ handle, createdAt })
+
 /** A user that encodes its global id only if a client selects it, since a page has many users. */
 class PresentedUser {
   readonly __typename = 'User'
-  readonly name: string
+  readonly handle: string | undefined
+  readonly name: string | undefined
   readonly bio: string | undefined
   readonly avatarUrl: string | undefined
   readonly bannerUrl: string | undefined
@@ -85,11 +88,12 @@ class PresentedUser {
   viewerHasBlocked = false
 
   constructor(
-    readonly handle: UserId,
+    readonly account: UserId,
     profile: Partial<Profile> | null | undefined,
     private readonly stats?: Stats | null,
   ) {
-    this.name = profile?.name ?? handle
+    this.handle = profile?.handle
+    this.name = profile?.name ?? profile?.handle
     this.bio = profile?.bio
     this.avatarUrl = profile?.avatarUrl
     this.bannerUrl = profile?.bannerUrl
@@ -97,7 +101,7 @@ class PresentedUser {
   }
 
   get id(): string {
-    return userNodeId(this.handle)
+    return userNodeId(this.account)
   }
   get followerCount() {
     return this.stats?.followers ?? null
@@ -110,19 +114,18 @@ class PresentedUser {
   }
 }
 
-/** The viewer. Each field loads what it needs. */
-export const presentViewer = (handle: UserId) => ({
+/** The signed-in viewer. Each field loads what it needs. */
+export const presentViewer = (ctx: Context) => ({
   __typename: 'Viewer',
-  id: viewerNodeId(handle),
-  handle,
+  id: viewerNodeId(ctx.requireSubject()),
 })
 
 /** One user, as in {@link presentUsers}. Null without an account, or if the field is not selected. */
 export async function presentUser(
   ctx: Context,
-  handle: UserId,
+  account: UserId,
   selection: Selection,
 ): Promise<User | null> {
   if (!selection.isSelected) return null
-  return (await presentUsers(ctx, [handle], selection)).get(handle) ?? null
+  return (await presentUsers(ctx, [account], selection)).get(account) ?? null
 }

@@ -258,18 +258,18 @@ async function presentFacets(
     text === undefined ? undefined : nameFacets(text, facets),
   )
   const facetSelection = selection.of('facets')
-  const handles = facetSelection.has('user')
-    ? all.flatMap((facets = []) => facets.flatMap(({ handle }) => handle ?? []))
+  const accounts = facetSelection.has('user')
+    ? all.flatMap((facets = []) => facets.flatMap(({ mentioned }) => mentioned ?? []))
     : []
   const [hidden, users] = await Promise.all([
-    ctx.loaders.hiddenAmong(handles),
-    presentUsers(ctx, handles, facetSelection.of('user')),
+    ctx.loaders.hiddenAmong(accounts),
+    presentUsers(ctx, accounts, facetSelection.of('user')),
   ])
   return all.map((facets) =>
     facets?.map((facet) => {
-      const { handle } = facet
-      const isShown = handle !== null && !hidden.has(handle)
-      return { ...facet, user: isShown ? (users.get(handle) ?? null) : null }
+      const { mentioned } = facet
+      const isShown = mentioned !== null && !hidden.has(mentioned)
+      return { ...facet, user: isShown ? (users.get(mentioned) ?? null) : null }
     }),
   )
 }

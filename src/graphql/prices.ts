@@ -40,7 +40,7 @@ export const mutationCommands = 13
 export const versionCommands = 12
 
 /** The fields of User that are read from the account. */
-export const profileFields = ['name', ...optionalFields, 'createdAt'] as const
+export const profileFields = ['handle', 'name', ...optionalFields, 'createdAt'] as const
 
 /** What several fields of an object need. */
 export interface Load {

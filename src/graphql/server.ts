@@ -8,7 +8,6 @@ import fastifyApollo from '@as-integrations/fastify'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
-import { DomainError } from '../errors.ts'
 import { keptMsMaxOf } from '../feed/feeds.ts'
 import { compressAnswers } from '../http/compression.ts'
 import { allowOrigins } from '../http/cors.ts'
@@ -30,7 +29,6 @@ import { traceRequests } from '../http/request-trace.ts'
 import { addSecurityHeaders, securityHeaders } from '../http/security-headers.ts'
 import { limitSlowReaders } from '../http/slow-readers.ts'
 import { receiveLimits, UnreadableRequests } from '../http/slow-senders.ts'
-import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { knowOperations, operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
@@ -39,7 +37,7 @@ import { answerAgain, keepPlugin } from './answer-again.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
-import { errorPlugin, formatError, requestError } from './errors.ts'
+import { errorPlugin, formatError } from './errors.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { limits } from './limits.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
@@ -47,6 +45,7 @@ import { answerPlanned } from './planned/answer-planned.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { documentPlugin, readDocuments } from './read-documents.ts'
 import { createSchema } from './schema.ts'
+import { SignIns } from './sign-ins.ts'
 import { tracePlugin } from './trace.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
@@ -132,7 +131,6 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
 
 async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<void> {
   const { config, services, nudge, log } = parts
-  const authenticate = createAuthenticate(config.auth)
   const limiter = createRateLimiter(parts)
   const persisted = new PersistedDocuments()
   const schema = createSchema()
@@ -160,16 +158,9 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  /** Verifies the token of a request once. */
-  const viewerOf = (request: FastifyRequest): Promise<UserId | undefined> => {
-    request.viewer ??= authenticate(request.raw.headersDistinct.authorization ?? []).catch(
-      (error: unknown) => {
-        throw error instanceof DomainError ? requestError(error) : error
-      },
-    )
-    return request.viewer
-  }
-  http.decorateRequest('viewer', undefined)
+  const signIns = new SignIns(createAuthenticate(config.auth), services.subjects)
+  const viewerOf = async (request: FastifyRequest) => (await signIns.find(request))?.viewer
+  http.decorateRequest('signIn', undefined)
   const answers = new KeptAnswers({
     bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),
@@ -186,9 +177,9 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     path: graphqlPath,
     method: ['GET', 'POST'],
     context: async (request) => {
-      const viewer = await viewerOf(request)
-      if (request.scope) request.scope.viewer = viewer
-      return new Context(services, viewer, request, nudge)
+      const signIn = await signIns.find(request)
+      if (request.scope) request.scope.viewer = signIn?.viewer
+      return new Context(services, signIn, request, nudge)
     },
   })
   http.addHook('onClose', async () => apollo.stop())

@@ -5,8 +5,7 @@ import { profileFields } from './prices.ts'
 import type { Selection } from './selection.ts'
 
 /** Whether a selection on a user has only what the version of its account covers. */
-const isStableUser = (user: Selection): boolean =>
-  !user.beyond('id', 'handle', 'isViewer', ...profileFields)
+const isStableUser = (user: Selection): boolean => !user.beyond('id', 'isViewer', ...profileFields)
 
 /** The fields of a post that never change, and its author. */
 const stablePostFields = [

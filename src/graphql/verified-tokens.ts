@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { UserId } from '../lib/ids.ts'
 import { measureCache } from '../metrics/caches.ts'
+import type { SignedIn } from './auth.ts'
 
 /** The most bytes of all verified tokens in memory. */
 const bytesMax = 8 * 1024 ** 2
@@ -14,7 +14,7 @@ const verifiedMsMax = 60_000
 
 /** A verified token. Times are in milliseconds since 1970. */
 export interface VerifiedToken {
-  readonly viewer: UserId
+  readonly signedIn: SignedIn
   readonly expiresAt: number
 }
 
@@ -34,7 +34,7 @@ function counts({ verifiedAt, expiresAt }: Verification): boolean {
  */
 export function cacheVerified(
   verify: (token: string) => Promise<VerifiedToken>,
-): (token: string) => Promise<UserId> {
+): (token: string) => Promise<SignedIn> {
   const verified = new LRUCache<string, Verification>({
     maxSize: bytesMax,
     sizeCalculation: () => tokenBytes,
@@ -45,9 +45,9 @@ export function cacheVerified(
     const cached = verified.get(digest)
     const isKnown = cached !== undefined && counts(cached)
     countRead(isKnown)
-    if (isKnown) return cached.viewer
+    if (isKnown) return cached.signedIn
     const found = await verify(token)
     verified.set(digest, { ...found, verifiedAt: Date.now() })
-    return found.viewer
+    return found.signedIn
   }
 }

@@ -1,4 +1,4 @@
-import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import { type Handle, handleRule, parseHandle } from '../lib/ids.ts'
 import {
   type BadLines,
   fieldCount,
@@ -11,8 +11,8 @@ import {
 
 /** One line of an edge list: `from` follows `to`. */
 export interface EdgeLine extends Pick<Line, 'line'> {
-  readonly from: UserId
-  readonly to: UserId
+  readonly from: Handle
+  readonly to: Handle
 }
 
 /**
@@ -86,7 +86,7 @@ const isHeading = (name: string) => headings.has(name.toLowerCase().replace(/[^a
 const isNumber = (name: string) => /^\d+$/.test(name)
 
 /** Returns the edge, or the problem with the line. */
-function edgeOf(fields: readonly string[] | string): { from: UserId; to: UserId } | string {
+function edgeOf(fields: readonly string[] | string): { from: Handle; to: Handle } | string {
   if (typeof fields === 'string') return fields
   const [a = '', b = '', weight, ...rest] = fields
   if (fields.length < 2 || rest.length > 0) {
@@ -95,8 +95,8 @@ function edgeOf(fields: readonly string[] | string): { from: UserId; to: UserId 
   if (weight !== undefined && (weight === '' || !Number.isFinite(Number(weight)))) {
     return `"${shortened(weight)}" is not a weight: it is not a number`
   }
-  const from = parseUserId(a.toLowerCase())
-  const to = parseUserId(b.toLowerCase())
+  const from = parseHandle(a.toLowerCase())
+  const to = parseHandle(b.toLowerCase())
   if (!from || !to) return `"${shortened(from ? b : a)}" is not a handle: ${handleRule}`
   return from === to ? `"${from}" would follow itself` : { from, to }
 }

@@ -3,9 +3,8 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { ImportSize, Upkeep } from '../feed/registry/upkeep.ts'
 import type { Edges } from '../follows/edges.ts'
-import { pairKey } from '../follows/pair-lists.ts'
 import { batches, readAhead } from '../lib/batch.ts'
-import type { UserId } from '../lib/ids.ts'
+import type { Handle } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import {
   type Checkpoint,
@@ -154,17 +153,17 @@ export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
   const { source } = plan
   const startedAt = new Date(now())
   const start = { id: '0000', startedAt, position: 0, done: false, counts: zeroCounts }
-  const [users, previewed] = [new Set<UserId>(), new Set<string>()]
+  const [users, previewed] = [new Set<Handle>(), new Set<string>()]
   let total: Counts<PairCounter> = zeroCounts
   for await (const rows of batches(source.rows(startedAt.getTime()), batchSize ?? plan.batchSize)) {
     signal?.throwIfAborted()
     const pairs = rows.flatMap((row) => plan.pairsOf(row, start))
-    const { fresh, opened, counts } = await transactions.run((tx) =>
+    const { fresh, accounts, counts } = await transactions.run((tx) =>
       classifyPairs(collections, tx, pairs, { ...plan.rules, previewed }),
     )
     const usersBefore = users.size
-    for (const id of opened) users.add(id)
-    for (const pair of fresh) previewed.add(pairKey(pair))
+    for (const handle of accounts.opened) users.add(handle)
+    for (const { key } of fresh) previewed.add(key)
     total = combineCounts(total, { ...counts, users: users.size - usersBefore }, 1)
     const { bytesRead, sizeBytes } = source.file
     onProgress?.({ done: bytesRead, total: sizeBytes, written: total[plan.progressCounter] })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import { DomainError } from '../errors.ts'
-import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import { type Handle, handleRule, parseHandle } from '../lib/ids.ts'
 import {
   type BadLines,
   fieldCount,
@@ -39,8 +39,8 @@ type RelationSource = (typeof relationSources)[number]
 
 /** The columns of one row. Times are in milliseconds since 1970; 0 is never. */
 export interface Relation {
-  readonly follower: UserId
-  readonly followee: UserId
+  readonly follower: Handle
+  readonly followee: Handle
   readonly followedAt: Readonly<Record<RelationSource, number>>
   readonly unfollowedAt: number
   readonly latestFollowedAt: number
@@ -107,7 +107,7 @@ export function parseRelation(
   const times = timeColumns.map((column) => timeIn(fields, column, nowMs))
   const problem = [...names, ...times].find((one) => typeof one === 'object')
   if (problem) return problem.problem
-  const [follower, followee] = names as [UserId, UserId]
+  const [follower, followee] = names as [Handle, Handle]
   if (follower === followee) return `"${follower}" would follow itself`
   const [TWITTER, FACEBOOK, MEDIUM, unfollowedAt, latestFollowedAt] = times as Times
   const followedAt = { TWITTER, FACEBOOK, MEDIUM }
@@ -134,9 +134,9 @@ const isColumn = (name: string) => (relationColumns as readonly string[]).includ
 const unknownColumn = (name: string) =>
   `"${shortened(name)}" is not a known column. Known columns: ${relationColumns.join(', ')}`
 
-function handleIn(fields: Readonly<Record<string, unknown>>, column: Column): UserId | Problem {
+function handleIn(fields: Readonly<Record<string, unknown>>, column: Column): Handle | Problem {
   const value = textOf(fields[column])
-  const handle = value === undefined ? undefined : parseUserId(value.toLowerCase())
+  const handle = value === undefined ? undefined : parseHandle(value.toLowerCase())
   if (handle) return handle
   return { problem: `${column}: ${quoted(fields[column])} is not a handle: ${handleRule}` }
 }

@@ -10,9 +10,16 @@ import { chunks } from '../lib/batch.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { importOf } from './checkpoint.ts'
+import {
+  bothIn,
+  findImportAccounts,
+  type ImportAccounts,
+  insertImportAccounts,
+  type NamedPair,
+} from './import-accounts.ts'
 
-/** A pair of users, with the history that an import adds to it. */
-export interface ImportedPair extends Pair {
+/** A pair of users as a file names them, with the history that an import adds to it. */
+export interface ImportedPair extends NamedPair {
   /** In the order of time; FOLLOWED and UNFOLLOWED alternate. An edge has the id of the last event. */
   readonly events: readonly {
     readonly id: EdgeId
@@ -40,6 +47,9 @@ export const zeroCounts = {
   /** Skipped pairs without a follow. */
   empty: 0,
 }
+/** An imported pair of accounts. `key` names it by its handles. */
+type AccountPair = Pair & Pick<ImportedPair, 'events'> & { readonly key: string }
+
 export type PairCounter = keyof typeof zeroCounts
 
 /** How a run treats pairs. */
@@ -48,21 +58,20 @@ export interface PairRules {
   readonly skipsHistory: boolean
   /** Whether it looks for stored edges. The first one that it finds by the unique index turns this on. */
   looksForEdges: boolean
-  /** Keys of pairs that count as stored, though they are not. */
+  /** Keys of pairs of handles that count as stored, though they are not. */
   readonly previewed?: ReadonlySet<string>
 }
 
 /** The pairs of a batch that an import writes, and what it counts. */
 interface ClassifiedPairs {
-  readonly fresh: readonly ImportedPair[]
+  readonly fresh: readonly AccountPair[]
   /** Those of `fresh` that may have a history. */
-  readonly older: readonly ImportedPair[]
-  /** The handles that need an account. */
-  readonly opened: ReadonlySet<UserId>
+  readonly older: readonly AccountPair[]
+  readonly accounts: ImportAccounts
   readonly counts: Readonly<Record<PairCounter, number>>
 }
 
-/** Decides which pairs an import writes. Writes nothing. Two to about forty commands per 6,000 pairs. */
+/** Decides which pairs an import writes. Writes nothing. Three to about forty commands per 6,000 pairs. */
 export async function classifyPairs(
   collections: Collections,
   tx: Tx,
@@ -70,24 +79,35 @@ export async function classifyPairs(
   { skipsHistory, looksForEdges, previewed }: PairRules,
 ): Promise<ClassifiedPairs> {
   const following = pairs.filter(({ events }) => events.length > 0)
-  const { live, opened } = await findAccounts(collections, tx, following)
-  const living = following.filter((pair) => bothIn(pair, live))
-  const isOlder = ({ follower, followee }: Pair) => !opened.has(follower) && !opened.has(followee)
+  const accounts = await findImportAccounts(collections, tx, following)
+  const { ids, opened } = accounts
+  const minted = new Set([...opened].map((handle) => ids.get(handle)))
+  const living = following
+    .filter((pair) => bothIn(pair, ids))
+    .map(
+      ({ follower, followee, events }): AccountPair => ({
+        follower: ids.get(follower) as UserId,
+        followee: ids.get(followee) as UserId,
+        events,
+        key: pairKey({ follower, followee }),
+      }),
+    )
+  const isOlder = ({ follower, followee }: Pair) => !minted.has(follower) && !minted.has(followee)
   const older = living.filter(isOlder)
   const stored = [
     await storedPairs(collections, tx, 'followers', looksForEdges ? older : []),
     await storedPairs(collections, tx, 'follow_events', skipsHistory ? older : []),
-    previewed,
   ]
   // Spares a database without mutes and blocks several commands.
   const options = { session: tx.session, projection: { _id: 1 } }
   const restricted = await collections.restrictions.findOne({}, options)
   const blocks = await storedPairs(collections, tx, 'restrictions', restricted ? living : [])
-  const byKey = new Map<string, ImportedPair>()
+  const byKey = new Map<string, AccountPair>()
   let [existing, blocked] = [0, 0]
   for (const pair of living) {
     const key = pairKey(pair)
-    if (byKey.has(key) || stored.some((keys) => keys?.has(key))) existing++
+    const isStored = stored.some((keys) => keys.has(key)) || previewed?.has(pair.key)
+    if (byKey.has(key) || isStored) existing++
     else if (blocks.has(key)) blocked++
     else byKey.set(key, pair)
   }
@@ -102,12 +122,12 @@ export async function classifyPairs(
     deleted: following.length - living.length,
     empty: pairs.length - following.length,
   }
-  return { fresh, older: fresh.filter(isOlder), opened, counts }
+  return { fresh, older: fresh.filter(isOlder), accounts, counts }
 }
 
 /**
  * Writes pairs in the caller's transaction: accounts for handles that have none, edges, history and exact counters.
- * Cost: {@link classifyPairs}, and five to nine commands.
+ * Cost: {@link classifyPairs}, and eight to twelve commands.
  * @param createdAt the date of the new accounts.
  * @returns the new edges, and what was counted.
  */
@@ -122,14 +142,14 @@ export async function writePairs(
   rules: PairRules,
 ) {
   const { collections, edges, stats } = services
-  const { fresh, older, opened, counts } = await classifyPairs(collections, tx, pairs, rules)
+  const { fresh, older, accounts, counts } = await classifyPairs(collections, tx, pairs, rules)
   const follows = fresh.flatMap(edgeOf)
   const changes = countEdges(follows)
   // A user who gets only a history must not be deleted at the same time.
-  for (const id of handlesOf(fresh)) if (!changes.has(id)) changes.set(id, { guard: 1 })
+  for (const id of usersOf(fresh)) if (!changes.has(id)) changes.set(id, { guard: 1 })
+  const opened = new Set([...accounts.opened].map((handle) => accounts.ids.get(handle) as UserId))
   if (opened.size > 0) {
-    const users = [...opened].map((_id) => ({ _id, name: _id, createdAt }))
-    await collections.users.insertMany(users, tx)
+    await insertImportAccounts(collections, tx, accounts, createdAt)
     await stats.open(tx, [...opened], changes)
   }
   const others = new Map([...changes].filter(([id]) => !opened.has(id)))
@@ -156,45 +176,13 @@ export async function writePairs(
 }
 
 /** The edge that exists after the history of a pair. */
-const edgeOf = ({ follower, followee, events }: ImportedPair): FollowEdge[] => {
+const edgeOf = ({ follower, followee, events }: AccountPair): FollowEdge[] => {
   const last = events.at(-1)
   return last?.type === 'FOLLOWED' ? [{ id: last.id, follower, followee, source: last.source }] : []
 }
 
-const handlesOf = (pairs: readonly Pair[]): Set<UserId> =>
+const usersOf = (pairs: readonly Pair[]): Set<UserId> =>
   new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))
-
-const bothIn = ({ follower, followee }: Pair, users: ReadonlySet<UserId>): boolean =>
-  users.has(follower) && users.has(followee)
-
-/**
- * Finds the accounts of pairs. `live` are the handles that have an account, or get one; `opened` the latter. A pair with
- * a deleted user opens no account. The handle of a deleted account is not free until its purge ends. One command, none
- * without pairs.
- */
-async function findAccounts(
-  { users }: Pick<Collections, 'users'>,
-  { session }: Tx,
-  pairs: readonly Pair[],
-): Promise<{ readonly live: Set<UserId>; readonly opened: Set<UserId> }> {
-  const [live, opened] = [handlesOf(pairs), handlesOf(pairs)]
-  if (pairs.length === 0) return { live, opened }
-  const accounts = users.find(
-    { _id: { $in: [...live] } },
-    // All in one answer.
-    { session, projection: { _id: 1, deletedAt: 1 }, batchSize: live.size + 1 },
-  )
-  for await (const { _id, deletedAt } of accounts) {
-    opened.delete(_id as UserId)
-    if (deletedAt) live.delete(_id as UserId)
-  }
-  const needed = handlesOf(pairs.filter((pair) => bothIn(pair, live)))
-  for (const handle of [...opened].filter((id) => !needed.has(id))) {
-    opened.delete(handle)
-    live.delete(handle)
-  }
-  return { live, opened }
-}
 
 /** Sums what new edges add to the counters of their users. */
 function countEdges(edges: readonly Pair[]): Map<UserId, StatsChange> {
@@ -218,7 +206,7 @@ function countEdges(edges: readonly Pair[]): Map<UserId, StatsChange> {
 async function higherIds(
   { collections, edges }: { readonly collections: Collections; readonly edges: Edges },
   tx: Tx,
-  pairs: readonly ImportedPair[],
+  pairs: readonly AccountPair[],
 ): Promise<ReadonlyMap<EdgeId, EdgeId>> {
   const older = pairs.flatMap(edgeOf)
   const [first] = older

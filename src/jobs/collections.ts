@@ -43,7 +43,7 @@ export const jobCollections = {
       { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
     shardKey: { about: 1, _id: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object(
       {
         _id: id,

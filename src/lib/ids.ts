@@ -3,8 +3,13 @@ import { randomBytes } from 'node:crypto'
 declare const brand: unique symbol
 type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
-/** A user's handle: the user's `_id`, the name in URLs and the subject of the user's token. */
+/**
+ * An account's id: the `_id` of the user, opaque and for ever. Accounts that were opened before schema version 5 have their
+ * first handle as id.
+ */
 export type UserId = Brand<string, 'UserId'>
+/** A user's handle: the name that other users see and write. It can change. */
+export type Handle = Brand<string, 'Handle'>
 /** A post's id: 24 hex digits that sort by creation time, to the millisecond (law L1). */
 export type PostId = Brand<string, 'PostId'>
 /** The id of a follow, mute or block: sorts by creation time, like a post's id. */
@@ -20,6 +25,8 @@ export interface PostRef {
   readonly author: UserId
 }
 
+/** A minted id begins with a capital letter, which no handle has. So it is never the first handle of another account. */
+const mintedPattern = /^[A-Z][A-Za-z0-9]{10}$/
 const handlePattern = /^[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?$/
 const timeIdPattern = /^[0-9a-f]{24}$/
 
@@ -27,9 +34,31 @@ const timeIdPattern = /^[0-9a-f]{24}$/
 export const handleRule =
   '1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last'
 
-/** @returns the handle, or undefined if `text` is not a handle. */
+/** @returns the handle, or undefined if `text` is not a handle in lower case. */
+export const parseHandle = (text: string): Handle | undefined =>
+  handlePattern.test(text) ? (text as Handle) : undefined
+
+/** @returns the id, or undefined if no account can have `text` as its id. */
 export const parseUserId = (text: string): UserId | undefined =>
-  handlePattern.test(text) ? (text as UserId) : undefined
+  mintedPattern.test(text) || handlePattern.test(text) ? (text as UserId) : undefined
+
+const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const digits = `0123456789${capitals}${capitals.toLowerCase()}`
+
+/**
+ * Creates the id of a new account: 64 random bits in 11 characters, spread evenly over all shards. No account has had it
+ * before, a deleted one neither: among a billion accounts, the probability that any two had the same id is 3 %.
+ * @param random Default: the random bytes of the machine.
+ */
+export function mintUserId(random: (bytes: number) => Buffer = randomBytes): UserId {
+  let left = random(8).readBigUInt64BE()
+  const next = (alphabet: string) => {
+    const digit = alphabet[Number(left % BigInt(alphabet.length))]
+    left /= BigInt(alphabet.length)
+    return digit
+  }
+  return [capitals, ...Array.from({ length: 10 }, () => digits)].map(next).join('') as UserId
+}
 
 /** @returns the id, or undefined if `text` is not 24 lower-case hex digits. */
 export const parseTimeId = <Id extends TimeId>(text: string): Id | undefined =>

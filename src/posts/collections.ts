@@ -20,6 +20,11 @@ export interface FacetDoc {
   readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
   readonly start: number
   readonly end: number
+  /**
+   * Of a mention: the account that had the handle when the text was written; empty if none had it. Absent in texts of
+   * earlier releases, whose accounts had their handle as id.
+   */
+  readonly account?: string
 }
 
 /** A like, comment or share, in its post or in overflow. It never moves. */
@@ -59,7 +64,10 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
 }
 
 const facets = list(
-  object({ kind: { enum: ['MENTION', 'HASHTAG', 'LINK'] }, start: count, end: count }),
+  object(
+    { kind: { enum: ['MENTION', 'HASHTAG', 'LINK'] }, start: count, end: count },
+    { account: text },
+  ),
 )
 const attachments = list(
   object(
@@ -85,7 +93,7 @@ export const postCollections = {
       { key: { _id: 1, author: 1 } }, // the existence and the authors of posts in a timeline, covered
     ],
     shardKey: { author: 1, _id: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object(
       { _id: id, author: text, text },
       {

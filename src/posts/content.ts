@@ -4,8 +4,9 @@ import type { AttachmentDoc } from '../db/collections.ts'
 import { badInput, badInputs, checkAll, checkEach, type WrongArgument } from '../errors.ts'
 import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
+import type { Handles } from '../users/handles.ts'
 import { blurhashProblem } from './blurhash.ts'
-import { type Facet, findFacets } from './facets.ts'
+import { type Facet, findFacets, nameFacets } from './facets.ts'
 
 /** An attachment of a post. */
 export type Attachment = AttachmentDoc
@@ -127,6 +128,25 @@ export async function checkContent(
   }
   if (wrong.length > 0) throw badInputs(wrong)
   return { ...content, facets: findFacets(content.text) }
+}
+
+/**
+ * The content with the accounts that have the mentioned handles now: a later owner of a handle inherits no mention. One
+ * command, none without a mention.
+ */
+export async function resolveMentions(
+  content: Content,
+  handles: Pick<Handles, 'findOwners'>,
+): Promise<Content> {
+  const { text, facets = [] } = content
+  if (!facets.some(({ kind }) => kind === 'MENTION')) return content
+  const named = nameFacets(text, facets).map(({ handle }) => handle)
+  const owners = await handles.findOwners([...new Set(named.flatMap((handle) => handle ?? []))])
+  const resolved = facets.map((facet, at) => {
+    const handle = named[at]
+    return handle ? { ...facet, account: owners.get(handle) ?? '' } : facet
+  })
+  return { ...content, facets: resolved }
 }
 
 function checked(argument: string, given: string, rules: TextRules): string {

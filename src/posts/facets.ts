@@ -1,5 +1,5 @@
 import type { FacetDoc } from '../db/collections.ts'
-import { parseUserId, type UserId } from '../lib/ids.ts'
+import { type Handle, parseHandle, type UserId } from '../lib/ids.ts'
 import { joined, unspaced } from './characters.ts'
 import { findAddresses, inOrder, outsideOf, urlOf } from './links.ts'
 
@@ -53,7 +53,7 @@ function findMentions(text: string): Facet[] {
     const isAddress =
       /[^.]\.[^.]/.test(run) && unspacedBefore.test(text.slice(Math.max(0, start - 2), start))
     const isOne =
-      parseHandle(`@${handle}`) && !isAddress && !joinedAfter.test(text.slice(end, end + 3))
+      handleOf(`@${handle}`) && !isAddress && !joinedAfter.test(text.slice(end, end + 3))
     return isOne ? [{ kind: 'MENTION', start, end }] : []
   })
 }
@@ -81,8 +81,9 @@ const findHashtags = (text: string): Facet[] =>
     return isOne ? [{ kind: 'HASHTAG', start, end }] : []
   })
 
-const parseHandle = (written: string): UserId | undefined =>
-  parseUserId(written.slice(1).toLowerCase())
+/** The handle of a written mention. */
+const handleOf = (written: string): Handle | undefined =>
+  parseHandle(written.slice(1).toLowerCase())
 
 /** Parts in UTF-16 code units, in order, as parts in code points. */
 function inCodePoints(text: string, parts: readonly Facet[]): Facet[] {
@@ -95,9 +96,11 @@ function inCodePoints(text: string, parts: readonly Facet[]): Facet[] {
 }
 
 /** A facet with what it names. */
-export interface NamedFacet extends Facet {
-  /** Of a mention: the handle, in lower case. */
-  readonly handle: UserId | null
+export interface NamedFacet extends Omit<Facet, 'account'> {
+  /** Of a mention: the handle as it was written, in lower case. */
+  readonly handle: Handle | null
+  /** Of a mention: the account that had the handle when the text was written. */
+  readonly mentioned: UserId | null
   /** Of a hashtag: its text after the "#", as it was written. */
   readonly tag: string | null
   /** Of a link: the URL, in the form that a browser sends. */
@@ -114,14 +117,18 @@ export function nameFacets(
 ): NamedFacet[] {
   if (facets.length === 0) return []
   const points = [...text]
-  const whole = facets.some((facet) => mayBeCut(facet, points)) ? findFacets(text) : facets
-  return whole.map(({ kind, start, end }) => {
+  const isOfEarlierRelease = facets.every(({ account }) => account === undefined)
+  const isCut = isOfEarlierRelease && facets.some((facet) => mayBeCut(facet, points))
+  const whole = isCut ? findFacets(text) : facets
+  return whole.map(({ kind, start, end, account }) => {
     const written = points.slice(start, end).join('')
+    const handle = kind === 'MENTION' ? (handleOf(written) ?? null) : null
     return {
       kind,
       start,
       end,
-      handle: kind === 'MENTION' ? (parseHandle(written) ?? null) : null,
+      handle,
+      mentioned: handle && (((account ?? handle) || null) as UserId | null),
       tag: kind === 'HASHTAG' ? written.slice(1) : null,
       url: kind === 'LINK' ? (urlOf(written) ?? null) : null,
     }

@@ -16,11 +16,13 @@ import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
 import { type List, shownWithUser } from '../list/pipeline.ts'
 import type { SplitRemoval } from '../users/deletion.ts'
+import type { Handles } from '../users/handles.ts'
 import {
   type Content,
   type ContentValidator,
   checkContent,
   type GivenAttachment,
+  resolveMentions,
 } from './content.ts'
 import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
 import {
@@ -36,6 +38,7 @@ import type { Tombstones } from './tombstones.ts'
 export interface PostsParts extends PublishingParts {
   readonly collections: Pick<Collections, 'posts' | 'versions'>
   readonly tombstones: Tombstones
+  readonly handles: Handles
   readonly validators: readonly ContentValidator[]
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -79,7 +82,8 @@ export class Posts {
    * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter and the job that
    * delivers the post. This process delivers to a small audience before it answers; workers deliver to larger ones. A
    * post that its transaction delivers has no job: five commands with an idempotency key, also for up to 16 authors, and
-   * one that outdates kept timelines, which posts share. Others: see {@link publishPosts}.
+   * one that outdates kept timelines, which posts share. Others: see {@link publishPosts}. One more finds the accounts of
+   * mentions.
    * @returns the post. A repeat reads it again, with one command more, and returns undefined for a deleted post.
    * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
    */
@@ -94,7 +98,7 @@ export class Posts {
     input: GivenContent,
     idempotencyKey?: IdempotencyKey,
   ): Promise<Post | undefined> {
-    const content = await this.checkContent(input)
+    const content = await resolveMentions(await this.checkContent(input), this.parts.handles)
     const published = await this.parts.outbox.runInline((jobs) =>
       this.newPosts.submit(actor, { author: actor, content, idempotencyKey, jobs }),
     )

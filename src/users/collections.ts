@@ -1,9 +1,20 @@
 import { collectionOf } from '../db/collection-spec.ts'
-import { date, object, text, whole } from '../db/shape.ts'
+import { date, list, object, text, whole } from '../db/shape.ts'
 
-/** An account. A deleted account has no profile, and keeps its handle until the purge ends. */
+/** A handle that an account gave up, and that nobody else may take until a time. */
+export interface FormerHandle {
+  readonly handle: string
+  readonly until: Date
+}
+
+/** An account. A deleted account has no profile, and keeps its handles and its subject until the purge ends. */
 export interface UserDoc {
   readonly _id: string
+  /** Absent in accounts of earlier releases that were not renamed: it is the `_id`. */
+  readonly handle?: string
+  readonly formerHandles?: readonly FormerHandle[]
+  /** The key of its subject, see `subjectKey`. Absent in accounts of earlier releases: the `sub` is the `_id`. */
+  readonly subject?: string
   readonly name?: string
   readonly bio?: string
   readonly avatarUrl?: string
@@ -34,6 +45,23 @@ export interface UserStatsDoc {
   readonly repairs?: number
 }
 
+/** The account of a handle. */
+export interface HandleDoc {
+  readonly _id: string
+  readonly account: string
+  /** Set if the account gave it up: until then, no other account may take it. */
+  readonly until?: Date
+}
+
+/** The account of the subject of tokens. */
+export interface SubjectDoc {
+  /** The issuer, a space, and the `sub`. */
+  readonly _id: string
+  readonly account: string
+  /** Set if the account is deleted: until then, the subject has no other account. */
+  readonly until?: Date
+}
+
 /** What rules of visibility know of a live account. With a further field, reads of accounts are no longer covered. */
 export const accountFields = ['_id'] as const satisfies readonly (keyof UserStatsDoc)[]
 export type Account = Readonly<Pick<UserStatsDoc, (typeof accountFields)[number]>>
@@ -44,7 +72,7 @@ export const accountCollections = {
     about: 'an account; a deleted one has no profile',
     indexes: [],
     shardKey: { _id: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object(
       { _id: text, createdAt: date },
       {
@@ -54,14 +82,29 @@ export const accountCollections = {
         bannerUrl: text,
         deletedAt: date,
         settlesAt: date,
+        handle: text,
+        formerHandles: list(object({ handle: text, until: date })),
+        subject: text,
       },
     ),
+  }),
+  handles: collectionOf<HandleDoc>()({
+    about: 'the account of a handle; one that was given up has `until`',
+    indexes: [{ key: { until: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 'hashed' },
+    shape: object({ _id: text, account: text }, { until: date }),
+  }),
+  subjects: collectionOf<SubjectDoc>()({
+    about: 'the account of the issuer and the subject of tokens; of a deleted account for a minute',
+    indexes: [{ key: { until: 1 }, expireAfterSeconds: 0 }],
+    shardKey: { _id: 'hashed' },
+    shape: object({ _id: text, account: text }, { until: date }),
   }),
   user_stats: collectionOf<UserStatsDoc>()({
     about: 'the counters of a live user',
     indexes: [],
     shardKey: { _id: 1 },
-    handleIn: 'whole',
+    accountIn: 'whole',
     shape: object(
       { _id: text, followers: whole, following: whole, posts: whole },
       { audience: text, guard: whole, repairs: whole },

@@ -1,9 +1,11 @@
 import { Stamping } from '../db/stamps.ts'
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkAccounts } from '../integrity/invariants/accounts.ts'
+import { Handles } from './handles.ts'
 import { KeptAccounts } from './kept-accounts.ts'
 import { ReservedNames } from './names.ts'
 import { UserStats } from './stats.ts'
+import { Subjects } from './subjects.ts'
 import { Users } from './users.ts'
 
 /** Accounts: profiles, handles and counters. All features take part in the end of an account: see `features.ts`. */
@@ -13,11 +15,16 @@ export const accounts = defineFeature({
   create: ({ config, collections, outbox, transactions, versions, now }: Core) => {
     const stats = new UserStats(collections)
     const reserved = new ReservedNames(config.users.reservedHandles)
-    const users = new Users({ collections, stats, outbox, transactions, reserved, now })
+    const handles = new Handles({ collections, reserved, now })
+    const subjects = new Subjects({ collections, now })
+    const users = new Users({
+      ...{ collections, stats, outbox, transactions, reserved, handles, subjects, now },
+      handleReservedDays: config.users.handleReservedDays,
+    })
     const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(config, 1 / 8) })
     /** Sees the versions of a request. */
     const stamping = () => new Stamping(versions, keptAccounts)
-    return { stats, users, keptAccounts, stamping }
+    return { stats, handles, subjects, users, keptAccounts, stamping }
   },
   tasks: () => ({}),
   removal: () => ({}),

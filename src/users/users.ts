@@ -1,5 +1,5 @@
 import { requestTimeout } from '../db/client.ts'
-import type { Collections, UserDoc } from '../db/collections.ts'
+import type { Collections, FormerHandle, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
@@ -10,11 +10,14 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, checkAll, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { UserId } from '../lib/ids.ts'
+import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
+import type { Handles } from './handles.ts'
 import { nameProblem, type ReservedNames } from './names.ts'
 import { noAccount, type UserStats } from './stats.ts'
+import type { Subject } from './subject.ts'
+import { type Subjects, subjectKey } from './subjects.ts'
 
 /** The fields of a profile that an account may lack. */
 export const optionalFields = ['bio', 'avatarUrl', 'bannerUrl'] as const
@@ -22,7 +25,8 @@ type OptionalField = (typeof optionalFields)[number]
 
 /** An account. */
 export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
-  readonly handle: UserId
+  readonly id: UserId
+  readonly handle: Handle
   readonly name: string
   readonly createdAt: Date
 }
@@ -31,6 +35,17 @@ export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
 export interface Profile extends Readonly<Partial<Record<OptionalField, string | null>>> {
   readonly name?: string | undefined
 }
+
+/** The profile of a new account. */
+export type NewProfile = Profile & { readonly name: string; readonly handle?: Handle | undefined }
+
+/** A new account with its subject. */
+type Opening = NewProfile & { readonly subject?: Subject | undefined }
+
+/** The most handles that an account keeps after it gave them up. */
+const formerHandlesMax = 5
+
+const dayMs = 86_400_000
 
 /** The rules of a display name. */
 export const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
@@ -52,11 +67,15 @@ export interface UsersParts {
   readonly outbox: Outbox
   readonly transactions: Transactions
   readonly reserved: ReservedNames
+  readonly handles: Handles
+  readonly subjects: Subjects
+  /** How long an account keeps a handle that it gave up. */
+  readonly handleReservedDays: number
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** The accounts. The handle is the `_id`. */
+/** The accounts. */
 export class Users {
   private readonly loadDocs = shareFewKeys('users', (ids: readonly UserId[]) =>
     findAtOnce(this.parts.collections.users, hasAccount(ids)),
@@ -71,56 +90,96 @@ export class Users {
   }
 
   /**
-   * Creates the account of `actor`. One transaction of three commands.
-   * @returns the account. A repeat reads it again, with one command more, and returns undefined for a deleted account.
-   * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle has an account, or a deleted one that is still being removed;
-   *   BAD_USER_INPUT.
+   * Creates the account of a subject, with a new id. Costs {@link create}, and one command.
+   * @param profile its handle defaults to the `sub`, if that is a handle.
+   * @returns as {@link create}.
+   * @throws {DomainError} as {@link create}; CONFLICT if the subject has an account, or a deleted one that is still being removed.
    */
-  async create(actor: UserId, profile: Profile & { name: string }): Promise<User>
+  async register(
+    subject: Subject,
+    { handle = parseHandle(subject.sub), ...profile }: NewProfile,
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<User | undefined> {
+    if (handle === undefined) throw handleRequired()
+    for (let isLast = false; ; isLast = true) {
+      const owner = await this.parts.subjects.find(subject)
+      const account = owner ?? mintUserId()
+      // A result belongs to the account, so that a repeat finds it there.
+      const key = idempotencyKey && { ...idempotencyKey, viewer: account }
+      try {
+        return await this.create(account, { ...profile, handle, subject }, key)
+      } catch (error) {
+        // The same request may have created it at the same time.
+        const mayRace = error instanceof DomainError && error.code === 'CONFLICT'
+        if (!mayRace || owner !== undefined || isLast) throw error
+      } finally {
+        this.parts.subjects.forget(subject)
+      }
+    }
+  }
+
+  /**
+   * Creates an account. One transaction of seven commands.
+   * @param account an id that no account ever had.
+   * @param profile without handle and subject, the id is both, as in accounts of earlier releases.
+   * @returns the account. A repeat reads it again, with one command more, and returns undefined for a deleted account.
+   * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle or the subject has an account, or a
+   *   deleted one that is still being removed; BAD_USER_INPUT.
+   */
+  async create(account: UserId, profile: Opening): Promise<User>
   async create(
-    actor: UserId,
-    profile: Profile & { name: string },
+    account: UserId,
+    profile: Opening,
     idempotencyKey: IdempotencyKey | undefined,
   ): Promise<User | undefined>
   async create(
-    actor: UserId,
-    profile: Profile & { name: string },
+    account: UserId,
+    { handle: chosen, subject = { issuer: '', sub: account, isMain: true }, ...profile }: Opening,
     idempotencyKey?: IdempotencyKey,
   ): Promise<User | undefined> {
-    const { collections, stats, transactions, reserved, now } = this.parts
-    if (reserved.has(actor)) throw new DomainError('FORBIDDEN', `The handle "${actor}" is reserved`)
-    const { name, ...rest } = this.checkProfile(actor, profile)
+    const { collections, handles, subjects, stats, transactions, now } = this.parts
+    const handle = chosen ?? (account as string as Handle)
+    handles.checkReserved(handle)
+    const { name, ...rest } = this.checkProfile(handle, profile)
     const doc: UserDoc = {
-      _id: actor,
-      name: name ?? actor,
+      _id: account,
+      handle,
+      subject: subjectKey(subject),
+      name: name ?? handle,
       createdAt: new Date(now()),
       ...presentFields(rest),
     }
     const created = await transactions.run(async (tx) => {
-      await this.mustBeFree(actor, tx)
+      await subjects.claim(tx, subject, account)
+      await handles.claim(tx, handle, account)
       await collections.users.insertOne(doc, { session: tx.session })
-      await stats.open(tx, [actor])
+      await stats.open(tx, [account])
       return toUser(doc)
     }, idempotencyKey)
     return this.currentOf(created)
   }
 
   /**
-   * Changes the given fields of the profile. A repeat changes nothing. One transaction of two commands.
+   * Changes the given fields of the profile. A repeat changes nothing. One transaction of two commands. Five more for
+   * another handle.
    * @returns as {@link create}.
-   * @throws {DomainError} NOT_FOUND without an account; BAD_USER_INPUT.
+   * @throws {DomainError} NOT_FOUND without an account; FORBIDDEN for a reserved handle; CONFLICT if the handle belongs to
+   *   another account, or this one keeps too many former handles; BAD_USER_INPUT.
    */
   async update(
     actor: UserId,
-    profile: Profile,
+    { handle, ...profile }: Profile & { readonly handle?: Handle | undefined },
     idempotencyKey?: IdempotencyKey,
   ): Promise<User | undefined> {
-    const changes = Object.entries(this.checkProfile(actor, profile)).map(([field, value]) => [
+    const { collections, handles, transactions } = this.parts
+    if (handle !== undefined) handles.checkReserved(handle)
+    const checked = await this.checkUpdate(actor, { handle, ...profile })
+    const changes = Object.entries(checked).map(([field, value]) => [
       field,
       value === null ? '$$REMOVE' : { $literal: value },
     ])
-    const { collections, transactions } = this.parts
     const changed = await transactions.run(async (tx) => {
+      if (handle !== undefined) await this.rename(tx, actor, handle)
       const updated = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
         [{ $set: { ...Object.fromEntries(changes), _id: '$_id' } }],
@@ -135,7 +194,7 @@ export class Users {
 
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
-   * The handle stays taken until that removal ends, for longer than a write of the account may be under way.
+   * Handles and subject stay taken until that removal ends, for longer than a write of the account may be under way.
    * One transaction of four commands.
    * @returns false if there was no account.
    */
@@ -154,21 +213,21 @@ export class Users {
     }, idempotencyKey)
   }
 
-  /** When the deleted account of a handle was created, or undefined if none is still being removed. One command. */
-  async leavingSince(handle: UserId, tx?: Tx): Promise<Date | undefined> {
+  /** When a deleted account was created, or undefined if it is removed. One command. */
+  async leavingSince(account: UserId, tx?: Tx): Promise<Date | undefined> {
     const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
-    return (await this.parts.collections.users.findOne(leaving(handle), options))?.createdAt
+    return (await this.parts.collections.users.findOne(leaving(account), options))?.createdAt
   }
 
   /**
-   * The deleted account of a handle, or undefined if none is still being removed. The first call begins the time after
+   * A deleted account, or undefined if it is removed. The first call begins the time after
    * which its writes are settled: by then the deletion is committed, and no other write of the account begins. One
    * command.
    */
-  async settle(handle: UserId): Promise<Leaver | undefined> {
+  async settle(user: UserId): Promise<Leaver | undefined> {
     const settled = { $add: ['$$NOW', writesSettleMs] }
     const account = await this.parts.collections.users.findOneAndUpdate(
-      leaving(handle),
+      leaving(user),
       [{ $set: { settlesAt: { $ifNull: ['$settlesAt', settled] } } }],
       {
         ...requestTimeout,
@@ -186,53 +245,92 @@ export class Users {
   }
 
   /**
-   * Frees the handle of a deleted account. Changes nothing if the handle has another owner, deleted or not. One command.
+   * Ends a deleted account, and frees its handles and its subject. Changes nothing if it is not deleted, or was created at
+   * another time. Four commands.
    * @param since when the deleted account was created.
    */
-  async free(handle: UserId, since: Date): Promise<void> {
-    await this.parts.collections.users.deleteOne({ ...leaving(handle), createdAt: since })
+  async free(account: UserId, since: Date): Promise<void> {
+    const { collections, handles, subjects } = this.parts
+    const mine = { ...leaving(account), createdAt: since }
+    const doc = await collections.users.findOne(mine, requestTimeout)
+    if (!doc) return
+    await subjects.release(account, subjectIn(doc), doc.deletedAt as Date)
+    await handles.release(account, [handleIn(doc), ...formerIn(doc)])
+    await collections.users.deleteOne(mine, requestTimeout)
   }
 
-  /** The given fields in their stored form. Sends no command. @throws {DomainError} BAD_USER_INPUT. */
-  checkProfile(actor: UserId, { name, bio, avatarUrl, bannerUrl }: Profile): Profile {
+  /**
+   * The given fields of a new account in their stored form. Sends no command.
+   * @param handle undefined: it is not known.
+   * @throws {DomainError} BAD_USER_INPUT.
+   */
+  checkProfile(handle: Handle | undefined, { name, bio, avatarUrl, bannerUrl }: Profile): Profile {
     return checkAll({
-      ...(name !== undefined && { name: () => this.checkName(actor, name) }),
+      ...(name !== undefined && { name: () => this.checkName(handle, name) }),
       ...(bio !== undefined && { bio: () => (bio ? trimmed('input.bio', bio, bioRules) : null) }),
       ...(avatarUrl !== undefined && { avatarUrl: () => checkUrl('input.avatarUrl', avatarUrl) }),
       ...(bannerUrl !== undefined && { bannerUrl: () => checkUrl('input.bannerUrl', bannerUrl) }),
     })
   }
 
+  /**
+   * The given fields of an account in their stored form. Sends no command, but one for a reserved name.
+   * @throws {DomainError} BAD_USER_INPUT.
+   */
+  async checkUpdate(
+    actor: UserId,
+    { handle, ...profile }: Profile & { readonly handle?: Handle | undefined },
+  ): Promise<Profile> {
+    const { name } = profile
+    const isReserved = name !== undefined && this.parts.reserved.has(name)
+    const known =
+      handle ?? (isReserved ? (await this.byIds([actor])).get(actor)?.handle : undefined)
+    return this.checkProfile(known, profile)
+  }
+
+  /** Gives an account another handle, and keeps the one before for it. Four commands; one if it has the handle. */
+  private async rename(tx: Tx, account: UserId, handle: Handle): Promise<void> {
+    const { collections, handles, handleReservedDays, now } = this.parts
+    const doc = await collections.users.findOne(
+      { _id: account, deletedAt: { $exists: false } },
+      { ...requestTimeout, session: tx.session },
+    )
+    if (!doc) throw noAccount()
+    const before = handleIn(doc)
+    if (before === handle) return
+    const until = new Date(now() + handleReservedDays * dayMs)
+    const kept = (doc.formerHandles ?? []).filter(
+      (former) => former.until.getTime() > now() && former.handle !== handle,
+    )
+    if (kept.length >= formerHandlesMax) throw tooManyHandles(kept)
+    await handles.claim(tx, handle, account)
+    await handles.reserve(tx, before, account, until)
+    const formerHandles = [...kept, { handle: before, until }]
+    await collections.users.updateOne(
+      { _id: account },
+      { $set: { handle, formerHandles } },
+      { session: tx.session },
+    )
+  }
+
   /** The account of a result, which a repeat reads again. */
   private async currentOf(result: User | FirstResult<User>): Promise<User | undefined> {
     if (!('isRepeat' in result)) return result
-    return (await this.byIds([result.handle])).get(result.handle)
+    // An earlier release stored no id: the handle was the id.
+    const id = result.id ?? (result.handle as string as UserId)
+    return (await this.byIds([id])).get(id)
   }
 
   /** The name in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
-  private checkName(actor: UserId, name: string): string {
+  private checkName(handle: Handle | undefined, name: string): string {
     const { reserved } = this.parts
     const checked = trimmed('input.name', name, nameRules)
     const problem = nameProblem(checked)
     if (problem) throw badInput('input.name', problem)
-    if (reserved.has(checked) && !reserved.has(actor)) {
+    if (reserved.has(checked) && !(handle && reserved.has(handle))) {
       throw badInput('input.name', 'is reserved, or looks like a reserved name')
     }
     return checked
-  }
-
-  private async mustBeFree(handle: UserId, tx: Tx): Promise<void> {
-    const taken = await this.parts.collections.users.findOne(
-      { _id: handle },
-      { ...requestTimeout, session: tx.session },
-    )
-    if (!taken) return
-    throw new DomainError(
-      'CONFLICT',
-      taken.deletedAt
-        ? `The deleted account "${handle}" is still being removed. Try again later.`
-        : `"${handle}" already has an account`,
-    )
   }
 }
 
@@ -242,7 +340,30 @@ export const hasAccount = (ids: readonly UserId[]) => ({
   deletedAt: { $exists: false },
 })
 
-const leaving = (handle: UserId) => ({ _id: handle, deletedAt: { $exists: true } })
+const leaving = (account: UserId) => ({ _id: account, deletedAt: { $exists: true } })
+
+/** The handle of an account. */
+export const handleIn = ({ _id, handle }: Pick<UserDoc, '_id' | 'handle'>): Handle =>
+  (handle ?? _id) as Handle
+
+const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
+  formerHandles.map(({ handle }) => handle as Handle)
+
+/** The key of the subject of an account. */
+export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string =>
+  subject ?? subjectKey({ issuer: '', sub: _id })
+
+export const handleRequired = (): DomainError =>
+  badInput('input.handle', 'is required: the subject of the token is no handle')
+
+function tooManyHandles(kept: readonly FormerHandle[]): DomainError {
+  const first = kept.reduce((one, other) => (one.until < other.until ? one : other))
+  return new DomainError(
+    'CONFLICT',
+    `The account keeps ${kept.length} former handles. Change the handle after ${first.until.toISOString()}, or take one of them again.`,
+    { argument: 'input.handle' },
+  )
+}
 
 function trimmed(argument: string, given: string, rules: TextRules): string {
   const { text, problem } = checkedText(given.trim(), rules)
@@ -263,7 +384,7 @@ const presentFields = (profile: Pick<Profile, OptionalField>) =>
     optionalFields.flatMap((field) => (profile[field] == null ? [] : [[field, profile[field]]])),
   ) as Pick<User, OptionalField>
 
-/** The accounts of documents, by handle, without malformed documents. */
+/** The accounts of documents, by id, without malformed documents. */
 export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
   new Map(
     docs.flatMap((doc) =>
@@ -272,9 +393,8 @@ export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
   )
 
 /** The account of a document. */
-const toUser = ({ _id, name, createdAt, ...rest }: UserDoc): User => ({
-  handle: _id as UserId,
-  name: name ?? _id,
-  createdAt,
-  ...presentFields(rest),
-})
+function toUser(doc: UserDoc): User {
+  const { _id, name, createdAt, ...rest } = doc
+  const handle = handleIn(doc)
+  return { id: _id as UserId, handle, name: name ?? handle, createdAt, ...presentFields(rest) }
+}

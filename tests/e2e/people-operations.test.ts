@@ -2,7 +2,7 @@ import * as operations from '@feedline/client'
 import { expect, test } from 'vitest'
 import { viewerNodeId } from '../../src/graphql/node-id.ts'
 import { useOperations } from '../support/executed-operations.ts'
-import { handle } from '../support/services.ts'
+import { subjectOf } from '../support/services.ts'
 import { filesByTest, readOperations } from '../support/written-operations.ts'
 
 const { ask, open, follow, publish, executed } = useOperations()
@@ -28,7 +28,7 @@ test('an account is created, read, updated and deleted by its owner', async () =
   expect(updateUser.user).toEqual({ ...opened?.createUser.user, name: 'Owner', bio: null })
 
   const { viewer } = await ask('owner', operations.ViewerDocument)
-  const id = viewerNodeId(handle('owner'))
+  const id = viewerNodeId(subjectOf('owner'))
   expect(viewer).toEqual({ id, handle: 'owner', user: updateUser.user })
   const profile = { handle: 'owner' }
   const { user } = await ask(undefined, operations.ProfileDocument, profile)
@@ -40,7 +40,7 @@ test('an account is created, read, updated and deleted by its owner', async () =
   expect(deleteUser).toEqual({ clientMutationId: null, changed: true, handle: 'owner' })
   expect((await ask(undefined, operations.ProfileDocument, profile)).user).toBeNull()
   expect(await ask('owner', operations.ViewerDocument)).toEqual({
-    viewer: { id, handle: 'owner', user: null },
+    viewer: { id, handle: null, user: null },
   })
 })
 

@@ -11,11 +11,11 @@ describe.runIf(process.env.TEST_SHARDED)('on a sharded cluster', () => {
   test('each collection is sharded by its key, with ranges on both shards', async () => {
     const { shards, collections } = await loadClusterState(database.client, database.db)
     expect(shards).toHaveLength(2)
-    for (const [name, { shardKey, handleIn }] of Object.entries(catalogue('collection'))) {
+    for (const [name, { shardKey, accountIn }] of Object.entries(catalogue('collection'))) {
       const state = collections.get(name)
       expect(state?.shardKey, name).toEqual(shardKey)
       const zones = new Set(state?.zoneRanges.map(({ zone }) => zone))
-      expect(zones.size, name).toBe(handleIn ? 2 : 0)
+      expect(zones.size, name).toBe(accountIn ? 2 : 0)
     }
   })
 

@@ -8,6 +8,7 @@ import {
 } from '../../src/graphql/node-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { subjectOf } from './services.ts'
 
 /** The types whose objects a block can hide. */
 export const hiddenTypes = ['User', 'Post', ...engagementKinds.map((kind) => kinds[kind].node.type)]
@@ -83,7 +84,7 @@ export class BlockedWorld {
   /** The global id of a user, a user's post, or the engagement of `actor` with the user's post. */
   idOf(type: string, user: UserId, actor: UserId): string {
     if (type === 'User') return userNodeId(user)
-    if (type === 'Viewer') return viewerNodeId(user)
+    if (type === 'Viewer') return viewerNodeId(subjectOf(user))
     if (type === 'Post') return postNodeId(this.postOf(user))
     const kind = engagementKinds.find((one) => kinds[one].node.type === type) as EngagementKind
     return this.entries.get(`${kind} ${actor} ${user}`) as string
@@ -105,7 +106,8 @@ export function objectsIn(value: unknown, place: string): Shown[] {
 export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): boolean {
   const ref = findNodeRef(object.id)
   if (!ref) throw new Error(`${object.id} is no id`)
-  if (ref.type === 'User' || ref.type === 'Viewer') return ref.handle === hidden
+  if (ref.type === 'Viewer') return ref.id === viewerNodeId(subjectOf(hidden))
+  if (ref.type === 'User') return ref.account === hidden
   if (ref.type === 'Post') return ref.post.author === hidden
   const isBy = (user: UserId) => ref.key === user || object.text?.startsWith(`by ${user} `)
   return isBy(hidden) || (ref.post.author === hidden && !isBy(viewer))

@@ -102,10 +102,10 @@ function isPinned(target: unknown, filter: Document): boolean {
   if (isEqual(filter, field)) return true
   const condition = filter[field]
   if (Array.isArray(condition?.$in)) return true
-  const { handleIn } = specOf(target) ?? {}
-  if (typeof handleIn !== 'object' || !('within' in handleIn)) return false
+  const { accountIn } = specOf(target) ?? {}
+  if (typeof accountIn !== 'object' || !('within' in accountIn)) return false
   const [low, high] = [condition?.$gte ?? condition?.$gt, condition?.$lte ?? condition?.$lt]
-  return low?.[handleIn.within] !== undefined && low[handleIn.within] === high?.[handleIn.within]
+  return low?.[accountIn.within] !== undefined && low[accountIn.within] === high?.[accountIn.within]
 }
 
 const hasWholeKey = (target: unknown, filter: Document): boolean =>

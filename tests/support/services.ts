@@ -10,6 +10,8 @@ import type { Restrictions } from '../../src/follows/restrictions.ts'
 import { Worker } from '../../src/jobs/worker.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
+import type { Subject } from '../../src/users/subject.ts'
+import { subjectKey } from '../../src/users/subjects.ts'
 import { Admission } from '../../src/visibility/visibility.ts'
 import { sameLimits } from './engagement.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
@@ -129,10 +131,16 @@ export async function drain({
 
 /** Makes the writes of deleted accounts settled, as if they were deleted long ago. */
 export const settleDeletions = ({ users }: Pick<Collections, 'users'>) =>
-  users.updateMany({ deletedAt: { $exists: true } }, { $set: { settlesAt: new Date(0) } })
+  users.updateMany(
+    { deletedAt: { $exists: true } },
+    { $set: { deletedAt: new Date(0), settlesAt: new Date(0) } },
+  )
 
-/** A handle from a literal. */
+/** The id of an account from a literal. Those that tests open with an id have it as handle and subject too. */
 export const handle = (name: string): UserId => name as UserId
+
+/** The subject of `Dev` tokens. */
+export const subjectOf = (sub: string): Subject => ({ issuer: '', sub, isMain: true })
 
 /** Access to the stored form of a strategy under its current registration, as deliveries use it. */
 export async function storeOf(
@@ -148,6 +156,9 @@ export async function storeOf(
 export async function openAccounts({ collections }: Services, ids: readonly UserId[]) {
   const createdAt = new Date()
   await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
+  await collections.handles.insertMany(ids.map((id) => ({ _id: id, account: id })))
+  const keyOf = (id: UserId) => subjectKey(subjectOf(id))
+  await collections.subjects.insertMany(ids.map((id) => ({ _id: keyOf(id), account: id })))
   const zero = { followers: 0, following: 0, posts: 0 }
   await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
 }

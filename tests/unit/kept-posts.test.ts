@@ -7,13 +7,13 @@ import type { Account } from '../../src/db/collections.ts'
 import type { TimelineItem } from '../../src/feed/timeline/page.ts'
 import { Plans } from '../../src/graphql/planned/plans.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
-import type { PostId, TimeId, UserId } from '../../src/lib/ids.ts'
+import type { Handle, PostId, TimeId, UserId } from '../../src/lib/ids.ts'
 import { KeptPosts } from '../../src/posts/kept-posts.ts'
 import type { KeptAccount } from '../../src/users/kept-accounts.ts'
 
 const schema = createSchema()
 const author = 'ada' as UserId
-const profile = { handle: author, name: 'Ada', createdAt: new Date(0) }
+const profile = { id: author, handle: 'ada' as Handle, name: 'Ada', createdAt: new Date(0) }
 const account: KeptAccount = { account: {} as Account, profile }
 const post = {
   ...{ id: '0123456789abcdef01234567' as PostId, author, text: 'hello' },

@@ -13,7 +13,7 @@ import {
   resolveRelation,
 } from '../../src/imports/relation-file.ts'
 import { badLinesKept } from '../../src/imports/text-file.ts'
-import { handle } from '../support/services.ts'
+import type { Handle } from '../../src/lib/ids.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -22,8 +22,8 @@ const relation = (...times: readonly number[]): Relation => {
   const [TWITTER = 0, FACEBOOK = 0, MEDIUM = 0, unfollowedAt = 0, latestFollowedAt = 0] = times
   const followedAt = { TWITTER, FACEBOOK, MEDIUM }
   return {
-    follower: handle('a'),
-    followee: handle('b'),
+    follower: 'a' as Handle,
+    followee: 'b' as Handle,
     followedAt,
     unfollowedAt,
     latestFollowedAt,

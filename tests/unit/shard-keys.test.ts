@@ -32,7 +32,7 @@ test('a collection gets an index for its shard key, unless a declared index begi
   const others = sharded.filter((spec) => !declared.includes(spec)).map(({ name }) => name)
   expect(own.filter((name) => others.includes(name))).toEqual(others)
   // The index of posts by author has the ids in descending order.
-  expect(others).toEqual([...['posts', 'overflow', 'outbox', 'rate_limits']])
+  expect(others).toEqual(['handles', 'subjects', 'posts', 'overflow', 'outbox', 'rate_limits'])
 })
 
 const keyName = (name: string) =>
@@ -51,7 +51,7 @@ test.each(sharded)('every unique index of $name begins with its shard key', (spe
 test.each(sharded)('the key of $name is hashed, or its values spread by handle', (spec) => {
   // An id grows with time: as the first field, all new documents would go to one shard.
   const isHashed = Object.values(spec.shardKey).includes('hashed')
-  expect(isHashed).toBe(spec.handleIn === undefined)
+  expect(isHashed).toBe(spec.accountIn === undefined)
   if (isHashed) expect(Object.keys(spec.shardKey)).toHaveLength(1)
 })
 
@@ -70,11 +70,11 @@ test('an index that expires documents has one field, so each shard expires its o
 })
 
 test('texts before a handle are in order, and none begins another', () => {
-  for (const { handleIn } of sharded) {
-    if (typeof handleIn !== 'object' || !('after' in handleIn)) continue
-    expect([...handleIn.after].sort()).toEqual(handleIn.after)
-    for (const one of handleIn.after)
-      expect(handleIn.after.filter((other) => other.startsWith(one))).toEqual([one])
+  for (const { accountIn } of sharded) {
+    if (typeof accountIn !== 'object' || !('after' in accountIn)) continue
+    expect([...accountIn.after].sort()).toEqual(accountIn.after)
+    for (const one of accountIn.after)
+      expect(accountIn.after.filter((other) => other.startsWith(one))).toEqual([one])
   }
 })
 

@@ -87,7 +87,7 @@ describe('the placement of an operator', () => {
     cluster.join('a', 'EU')
     cluster.place('eu-', 'eu.', 'EU')
     expect(() => cluster.plan()).toThrow(
-      'The zone ranges of users leave some handles out: set ranges from MinKey to MaxKey with updateZoneKeyRange, or remove all of them, then run the command again.',
+      'The zone ranges of users leave some accounts out: set ranges from MinKey to MaxKey with updateZoneKeyRange, or remove all of them, then run the command again.',
     )
   })
 

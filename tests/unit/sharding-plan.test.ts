@@ -3,11 +3,11 @@ import { MaxKey, MinKey } from 'mongodb'
 import { expect, test } from 'vitest'
 import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
 import { mongoshLine, rangesPerShard } from '../../src/db/sharding/plan.ts'
-import { splitHandles } from '../../src/db/sharding/split-handles.ts'
+import { splitAccounts } from '../../src/db/sharding/split-accounts.ts'
 import { Cluster, placeOf, textOf } from '../support/cluster-state.ts'
 
 const specs = catalogue('collection')
-const ranged = Object.entries(specs).filter(([, { handleIn }]) => handleIn) as [
+const ranged = Object.entries(specs).filter(([, { accountIn }]) => accountIn) as [
   CollectionName,
   CollectionSpec,
 ][]
@@ -46,14 +46,14 @@ test('a plan covers every key of every ranged collection once, in order, on ever
 
 /** The zone of a document of a handle: the last range that begins at its key or before. */
 function zoneOf(cluster: Cluster, name: CollectionName, handle: string): readonly string[] {
-  const { shardKey = {}, handleIn } = specs[name]
+  const { shardKey = {}, accountIn } = specs[name]
   const field = Object.keys(shardKey)[0] as string
   const values =
-    typeof handleIn !== 'object'
+    typeof accountIn !== 'object'
       ? [handle]
-      : 'within' in handleIn
-        ? [{ [handleIn.within]: handle, more: 'x' }]
-        : handleIn.after.map((start) => start + handle)
+      : 'within' in accountIn
+        ? [{ [accountIn.within]: handle, more: 'x' }]
+        : accountIn.after.map((start) => start + handle)
   return values.map(
     (value) =>
       cluster.ranges(name).findLast(({ min }) => placeOf(min[field]) <= placeOf(value))?.tag,
@@ -150,8 +150,8 @@ test('a command is one line for mongosh', () => {
 
 test('ranges of handles follow the accounts once there are enough', () => {
   const sample = Array.from({ length: 800 }, (_, n) => `user${String(n).padStart(3, '0')}`)
-  expect(splitHandles(4, sample)).toEqual(['user200', 'user400', 'user600'])
-  expect(splitHandles(4, ['zoe'])).toEqual(
-    ['gma', 'naa', 'tma'].map((_, n) => splitHandles(4, [])[n]),
+  expect(splitAccounts(4, sample)).toEqual(['user200', 'user400', 'user600'])
+  expect(splitAccounts(4, ['zoe'])).toEqual(
+    ['gma', 'naa', 'tma'].map((_, n) => splitAccounts(4, [])[n]),
   )
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { cacheVerified } from '../../src/graphql/verified-tokens.ts'
-import type { UserId } from '../../src/lib/ids.ts'
 import { registry } from '../../src/metrics/registry.ts'
+import { subjectOf } from '../support/services.ts'
 
 const hour = 3_600_000
 let verifications = 0
@@ -18,19 +18,19 @@ const create = () =>
   cacheVerified(async (token) => {
     verifications++
     if (token.startsWith('bad')) throw new Error('refused')
-    return { viewer: token as UserId, expiresAt: Date.now() + lifeMs }
+    return { signedIn: { subject: subjectOf(token) }, expiresAt: Date.now() + lifeMs }
   })
 
 test('a token is verified once a minute, and each token has its own viewer', async () => {
   const verify = create()
-  expect(await verify('ann')).toBe('ann')
+  expect((await verify('ann')).subject.sub).toBe('ann')
   vi.setSystemTime(Date.now() + 59_000)
-  expect(await verify('ann')).toBe('ann')
+  expect((await verify('ann')).subject.sub).toBe('ann')
   expect(verifications).toBe(1)
-  expect(await verify('ben')).toBe('ben')
+  expect((await verify('ben')).subject.sub).toBe('ben')
   expect(verifications).toBe(2)
   vi.setSystemTime(Date.now() + 2_000)
-  expect(await verify('ann')).toBe('ann')
+  expect((await verify('ann')).subject.sub).toBe('ann')
   expect(verifications).toBe(3)
 })
 

@@ -63,8 +63,8 @@ const filledAgain: Step = {
 }
 
 /**
- * Stored timelines have one floor for all readers, in the registration. The migration after drops the empty collections
- * that refuse floors of readers.
+ * Stored timelines have one floor for all readers, in the registration. The empty collections that refuse floors of readers
+ * stay: a process that writes them may outlive several migrations.
  */
 export const floors: Migration = {
   name: 'timelines have one floor for all readers',

@@ -42,11 +42,17 @@ async function findCollection(db: Db, name: string) {
  * Has MongoDB refuse each insert and update that leaves a document without a shape. Stored documents stay. When it
  * returns, all transactions that wrote another shape have ended, and a majority has their writes. Two commands.
  * @param shape a query. Default: refuses all inserts and updates.
+ * @param validationLevel `moderate` takes updates of stored documents that have another shape.
  */
-export async function guard(db: Db, name: string, shape: Document = nothing): Promise<void> {
+export async function guard(
+  db: Db,
+  name: string,
+  shape: Document = nothing,
+  validationLevel: 'strict' | 'moderate' = 'strict',
+): Promise<void> {
   await createCollection(db, name)
-  const strict = { validationLevel: 'strict', validationAction: 'error' }
-  await db.command({ collMod: name, validator: shape, ...strict, ...majority })
+  const refusing = { validationLevel, validationAction: 'error' }
+  await db.command({ collMod: name, validator: shape, ...refusing, ...majority })
 }
 
 /** Whether {@link renameWithView} is done. One command. */

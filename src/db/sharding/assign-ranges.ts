@@ -9,7 +9,7 @@ export interface Zones {
 }
 
 /**
- * Gives every range of handles to a zone. A range of a live zone stays, so an operator's placement does. Ranges of
+ * Gives every range of accounts to a zone. A range of a live zone stays, so an operator's placement does. Ranges of
  * zones that are gone go to the zones with the fewest, and joining zones take ranges from those with the most, until they
  * have an equal share.
  * @param assigned the zone of each range in order, undefined for a range without a zone.

@@ -63,7 +63,7 @@ export async function loadClusterState(client: MongoClient, db: Db): Promise<Clu
     sharded: await config.collection('collections').find().toArray(),
     tags: await config.collection('tags').find().toArray(),
     indexes,
-    sample: await sampleHandles(db),
+    sample: await sampleAccounts(db),
   })
 }
 
@@ -100,7 +100,7 @@ export async function applySharding(
   }
 }
 
-async function sampleHandles(db: Db): Promise<string[]> {
+async function sampleAccounts(db: Db): Promise<string[]> {
   const users = await db
     .collection<{ _id: string }>('users')
     .aggregate<{ _id: string }>([{ $sample: { size: sampleSize } }, { $project: { _id: 1 } }])

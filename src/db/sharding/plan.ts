@@ -2,10 +2,10 @@ import { BSON, type Document } from 'mongodb'
 import type { CollectionSpec, IndexSpec } from '../collections.ts'
 import { buildOptions, toIndexModel } from '../indexes.ts'
 import { assignRanges } from './assign-ranges.ts'
-import { splitHandles } from './split-handles.ts'
+import { cutMinted, splitAccounts } from './split-accounts.ts'
 import {
-  type HandleRanges,
-  handleRangesIn,
+  type AccountRanges,
+  accountRangesIn,
   type StoredRanges,
   type ZoneRange,
   zoneRangesOf,
@@ -62,9 +62,9 @@ const unknown: CollectionState = { exists: false, indexNames: new Set(), zoneRan
 
 /**
  * The commands that create, pre-split and shard every collection of a catalogue, in order. Empty if nothing is missing.
- * Ranges of handles that are stored already stay, and so does their zone while a shard has it. Shards that were added
+ * Ranges of accounts that are stored already stay, and so does their zone while a shard has it. Shards that were added
  * get a share.
- * @throws {ShardingError} if a collection is sharded by another key, zones of an operator leave handles out, or there are
+ * @throws {ShardingError} if a collection is sharded by another key, zones of an operator leave accounts out, or there are
  *   more shards than ranges.
  */
 export function planSharding(
@@ -73,37 +73,38 @@ export function planSharding(
   state: ClusterState,
 ): PlannedCommand[] {
   const stateOf = (name: string) => state.collections.get(name) ?? unknown
-  const { handles, added } = rangesFor(catalogue, state)
+  const { accounts, added } = rangesFor(catalogue, state)
   const admin = (command: Document): PlannedCommand => ({ database: 'admin', command })
   return [
     ...added.map(({ shard, zone }) => admin({ addShardToZone: shard, zone })),
     ...Object.entries(catalogue).flatMap(([name, spec]) => [
       ...preparation(name, spec, stateOf(name)).map((command) => ({ database, command })),
-      ...distribution(`${database}.${name}`, spec, stateOf(name), handles).map(admin),
+      ...distribution(`${database}.${name}`, spec, stateOf(name), accounts).map(admin),
     ]),
   ]
 }
 
 /**
- * The stored ranges of handles. Those of an interrupted first run are replaced: their end is missing, and would be one
+ * The stored ranges of accounts. Those of an interrupted first run are replaced: their end is missing, and would be one
  * range.
  */
 function storedRanges({ shardKey, zoneRanges }: CollectionState): StoredRanges | undefined {
-  const stored = handleRangesIn('_id', zoneRanges)
+  const stored = accountRangesIn('_id', zoneRanges)
   if (!stored || shardKey || stored.zones.every((zone) => zone !== undefined)) return stored
   const [last, ...before] = stored.zones.toReversed()
   const isOwnBegin = before.every((zone) => zone !== undefined && !isOperators(zone))
   if (last === undefined && isOwnBegin) return undefined
   throw new ShardingError(
-    `The zone ranges of ${anchor} leave some handles out: set ranges from MinKey to MaxKey with updateZoneKeyRange, or remove all of them, then run the command again.`,
+    `The zone ranges of ${anchor} leave some accounts out: set ranges from MinKey to MaxKey with updateZoneKeyRange, or remove all of them, then run the command again.`,
   )
 }
 
-/** The ranges of handles by zone, and the zones that shards still need. */
+/** The ranges of accounts by zone, and the zones that shards still need. */
 function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: ClusterState) {
   const stored = storedRanges(state.collections.get(anchor) ?? unknown)
   const staying = state.shards.filter(({ draining }) => !draining)
-  const splits = stored?.splits ?? splitHandles(staying.length * rangesPerShard, state.sample)
+  const count = staying.length * rangesPerShard
+  const splits = stored?.splits ?? splitAccounts(count, state.sample)
   const assigned = stored?.zones ?? splits.map(() => undefined).concat(undefined)
   const isNew = joiningTest(catalogue, state, stored)
   const joining = staying.filter(isNew).map(ownZone)
@@ -112,16 +113,18 @@ function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: C
   const sharing = new Set([...shared.filter((zone) => zone && live.has(zone)), ...joining])
   if (joining.length > 0 && shared.length > 0 && sharing.size > shared.length) {
     throw new ShardingError(
-      `The ${sharing.size} shards need at least as many ranges of handles, and ${anchor} has ${shared.length}: split ranges with updateZoneKeyRange, then run the command again.`,
+      `The ${sharing.size} shards need at least as many ranges of accounts, and ${anchor} has ${shared.length}: split ranges with updateZoneKeyRange, then run the command again.`,
     )
   }
-  const zones = assignRanges(assigned, { live, joining, isOperators })
-  const handles: HandleRanges = { splits, zones }
+  const shares = { splits, zones: assignRanges(assigned, { live, joining, isOperators }) }
+  const cut = cutMinted(shares, count / 2, (zone) => zone === undefined || !isOperators(zone))
+  const zones = assignRanges(cut.zones, { live, joining: [], isOperators })
+  const accounts: AccountRanges = { splits: cut.splits, zones }
   const added = staying
     .map((shard) => ({ shard: shard.name, zone: ownZone(shard), zones: shard.zones }))
     .filter((shard) => joining.includes(shard.zone) && zones.includes(shard.zone))
     .filter((shard) => !shard.zones.includes(shard.zone))
-  return { handles, added }
+  return { accounts, added }
 }
 
 /**
@@ -134,9 +137,9 @@ function joiningTest(
   stored: StoredRanges | undefined,
 ): (shard: ShardState) => boolean {
   if (!stored) return () => true
-  const placed = Object.entries(catalogue).flatMap(([name, { handleIn }]) => {
+  const placed = Object.entries(catalogue).flatMap(([name, { accountIn }]) => {
     const found = collections.get(name)
-    const isPlaced = handleIn && found?.shardKey && found.zoneRanges.length > 0
+    const isPlaced = accountIn && found?.shardKey && found.zoneRanges.length > 0
     return isPlaced ? [new Set(found.zoneRanges.map(({ zone }) => zone))] : []
   })
   const all = [new Set(stored.zones), ...placed]
@@ -180,7 +183,7 @@ function distribution(
   namespace: string,
   spec: CollectionSpec,
   state: CollectionState,
-  handles: HandleRanges,
+  accounts: AccountRanges,
 ): Document[] {
   if (!spec.shardKey) return []
   if (state.shardKey && textOf(state.shardKey) !== textOf(spec.shardKey)) {
@@ -189,7 +192,7 @@ function distribution(
     )
   }
   // Zones of collections with hashed keys are the operator's.
-  const ranges = spec.handleIn ? changedRanges(state.zoneRanges, zoneRangesOf(spec, handles)) : []
+  const ranges = spec.accountIn ? changedRanges(state.zoneRanges, zoneRangesOf(spec, accounts)) : []
   return [
     ...ranges.map((range) => ({ updateZoneKeyRange: namespace, ...range })),
     ...(state.shardKey ? [] : [{ shardCollection: namespace, key: spec.shardKey }]),

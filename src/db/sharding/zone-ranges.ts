@@ -1,5 +1,5 @@
 import { type Document, MaxKey, MinKey } from 'mongodb'
-import type { CollectionSpec, HandlePlace } from '../collections.ts'
+import type { AccountPlace, CollectionSpec } from '../collections.ts'
 
 /** Values of a shard key, `min` inclusive and `max` exclusive, that one zone holds. */
 export interface ZoneRange {
@@ -8,42 +8,42 @@ export interface ZoneRange {
   readonly zone: string
 }
 
-/** Ranges of handles by zone. */
-export interface HandleRanges {
+/** Ranges of accounts by zone. */
+export interface AccountRanges {
   /** The first handle of each range but the first one, strictly ascending. */
   readonly splits: readonly string[]
   /** The zone of each range, one more than `splits`. */
   readonly zones: readonly string[]
 }
 
-/** The lowest values of the first field of each stretch of handles: one, or one for each text before a handle. */
-const stretchesOf = (place: HandlePlace): readonly string[] =>
+/** The lowest values of the first field of each stretch of accounts: one, or one for each text before an id. */
+const stretchesOf = (place: AccountPlace): readonly string[] =>
   typeof place === 'object' && 'after' in place ? place.after : ['']
 
-/** The value of the first field from which on `handle` is in it. */
-const valueAt = (place: HandlePlace, start: string, handle: string): unknown =>
-  typeof place === 'object' && 'within' in place ? { [place.within]: handle } : start + handle
+/** The value of the first field from which on `id` is in it. */
+const valueAt = (place: AccountPlace, start: string, id: string): unknown =>
+  typeof place === 'object' && 'within' in place ? { [place.within]: id } : start + id
 
 /**
  * The ranges of one collection's shard key, in order and without gaps, from the lowest key to the highest. Documents of
- * one handle are in the same zone in all collections.
+ * one account are in the same zone in all collections.
  */
 export function zoneRangesOf(
-  { shardKey = {}, handleIn = 'whole' }: CollectionSpec,
-  { splits, zones }: HandleRanges,
+  { shardKey = {}, accountIn = 'whole' }: CollectionSpec,
+  { splits, zones }: AccountRanges,
 ): ZoneRange[] {
   const [first = '', ...rest] = Object.keys(shardKey)
   const bound = (value: unknown, others: unknown): Document => ({
     [first]: value,
     ...Object.fromEntries(rest.map((field) => [field, others])),
   })
-  const starts = stretchesOf(handleIn).flatMap((start, stretch) =>
+  const starts = stretchesOf(accountIn).flatMap((start, stretch) =>
     zones.map((zone, n) => ({
       zone,
       min:
         n === 0 && stretch === 0
           ? new MinKey()
-          : valueAt(handleIn, start, n === 0 ? '' : (splits[n - 1] as string)),
+          : valueAt(accountIn, start, n === 0 ? '' : (splits[n - 1] as string)),
     })),
   )
   return starts.map(({ zone, min }, n) => ({
@@ -56,26 +56,26 @@ export function zoneRangesOf(
   }))
 }
 
-/** Ranges of handles, of which some may have no zone. */
+/** Ranges of accounts, of which some may have no zone. */
 export interface StoredRanges {
   readonly splits: readonly string[]
   readonly zones: readonly (string | undefined)[]
 }
 
 /**
- * The ranges of handles that the stored ranges of a collection with a handle as its key stand for. A gap between them is
+ * The ranges of accounts that the stored ranges of a collection with an account as its key stand for. A gap between them is
  * a range without a zone. Undefined without stored ranges.
  */
-export function handleRangesIn(
+export function accountRangesIn(
   field: string,
   stored: readonly ZoneRange[],
 ): StoredRanges | undefined {
   if (stored.length === 0) return undefined
-  // Undefined below the lowest and above the highest handle.
-  const handleAt = (bound: Document): string | undefined =>
+  // Undefined below the lowest and above the highest id.
+  const idAt = (bound: Document): string | undefined =>
     typeof bound[field] === 'string' ? bound[field] : undefined
   const sorted = stored
-    .map(({ min, max, zone }) => ({ from: handleAt(min) ?? '', to: handleAt(max), zone }))
+    .map(({ min, max, zone }) => ({ from: idAt(min) ?? '', to: idAt(max), zone }))
     .sort((a, b) => (a.from < b.from ? -1 : 1))
   const ranges: { from: string; zone: string | undefined }[] = []
   let reached: string | undefined = ''

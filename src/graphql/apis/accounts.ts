@@ -21,6 +21,7 @@ export const accountsApi: Api = {
     existence: {
       User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
     },
+    fieldCommands: { 'Viewer.handle': 1 },
     pageCommands: { 'User.followers': 3, 'User.following': 3, 'User.posts': 3 },
   },
 }

@@ -11,6 +11,8 @@ export const coreApi: Api = {
       'Query.node': 10,
       'Query.nodes': 10,
       'Query.post': 3,
+      'Query.user': 1,
+      'Query.isHandleAvailable': 1,
     },
   },
 }

@@ -110,7 +110,7 @@ function partsOfAuthor({ name }: Field): readonly Part[] {
 
 const authorValues: Readonly<Record<string, (author: User) => string | undefined>> = {
   __typename: () => 'User',
-  id: ({ handle }) => userNodeId(handle),
+  id: ({ id }) => userNodeId(id),
   handle: ({ handle }) => handle,
   name: ({ name }) => name,
   bio: ({ bio }) => bio,

@@ -4,6 +4,7 @@ import { badInput } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
+import { parseHandle } from '../node-id.ts'
 import { AccountPayload, DeleteUserPayload, payloadOf } from '../payloads.ts'
 import { presentUser } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
@@ -18,7 +19,7 @@ export class AccountResolver {
   @Mutation(() => CreateUserPayload, {
     nullable: true,
     description:
-      "Creates the viewer's account. Fails with CONFLICT if the account exists, and with FORBIDDEN if the handle is reserved.",
+      "Creates the viewer's account. Fails with CONFLICT if the account exists or another account has the handle, and with FORBIDDEN if the handle is reserved.",
   })
   async createUser(
     @Arg('input', () => CreateUserInput, { description: inputDescription }) input: CreateUserInput,
@@ -27,17 +28,22 @@ export class AccountResolver {
   ) {
     const { users } = ctx.services
     const result = await mutate(ctx, 'createUser', input, {
-      check: (viewer) => users.checkProfile(viewer, input),
-      run: async ({ viewer, idempotencyKey }) => ({
-        user: await users.create(viewer, input, idempotencyKey),
-      }),
+      parse: { handle: () => parseNewHandle(input.handle) },
+      check: () => users.checkProfile(undefined, input),
+      run: async ({ handle, idempotencyKey }) => {
+        const subject = ctx.requireSubject()
+        const user = await users.register(subject, { ...input, handle }, idempotencyKey)
+        if (user) ctx.enterAccount(user.id)
+        return { user }
+      },
     })
     return { ...result, user: await presentOwn(ctx, info) }
   }
 
   @Mutation(() => UpdateUserPayload, {
     nullable: true,
-    description: "Updates the viewer's profile.",
+    description:
+      "Updates the viewer's profile. Fails with CONFLICT if another account has the handle, and with FORBIDDEN if it is reserved.",
   })
   async updateUser(
     @Arg('input', () => UpdateUserInput, { description: inputDescription }) input: UpdateUserInput,
@@ -46,10 +52,14 @@ export class AccountResolver {
   ) {
     const { users } = ctx.services
     const result = await mutate(ctx, 'updateUser', input, {
-      parse: { name: () => parseNewName(input.name) },
-      check: (viewer) => users.checkProfile(viewer, { ...input, name: input.name ?? undefined }),
-      run: async ({ viewer, name, idempotencyKey }) => ({
-        user: await users.update(viewer, { ...input, name }, idempotencyKey),
+      parse: {
+        handle: () => parseNewHandle(input.handle),
+        name: () => parseNewName(input.name),
+      },
+      check: (viewer) =>
+        users.checkUpdate(viewer, { ...input, handle: undefined, name: input.name ?? undefined }),
+      run: async ({ viewer, handle, name, idempotencyKey }) => ({
+        user: await users.update(viewer, { ...input, handle, name }, idempotencyKey),
       }),
     })
     return { ...result, user: await presentOwn(ctx, info) }
@@ -58,17 +68,22 @@ export class AccountResolver {
   @Mutation(() => DeleteUserPayload, {
     nullable: true,
     description:
-      "Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest.",
+      "Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. After a minute, the viewer may create another account.",
   })
   async deleteUser(
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,
     @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
   ) {
+    const needsHandle = selectionOf(info).has('handle')
     return mutate(ctx, 'deleteUser', input, {
-      run: async ({ viewer, idempotencyKey }) => {
+      find: async () => ({
+        account: needsHandle ? await ctx.loaders.user.load(ctx.requireViewer()) : null,
+      }),
+      run: async ({ viewer, account, idempotencyKey }) => {
         const changed = await ctx.services.users.delete(viewer, idempotencyKey)
         if (changed) ctx.nudge()
-        return { changed, handle: viewer }
+        return { changed, handle: account?.handle ?? null }
       },
     })
   }
@@ -78,6 +93,10 @@ function parseNewName(given: string | null | undefined): string | undefined {
   if (given === null) throw badInput('input.name', 'must not be null')
   return given
 }
+
+/** Null is the same as absent: no account is without a handle. */
+const parseNewHandle = (handle: string | null | undefined) =>
+  handle == null ? undefined : parseHandle('input.handle', handle)
 
 /** The viewer's account after the mutation. Null if it was deleted since. */
 const presentOwn = (ctx: Context, info: GraphQLResolveInfo) =>

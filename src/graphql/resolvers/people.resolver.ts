@@ -31,13 +31,13 @@ export class MutualsResolver {
     description: `The followees that the viewer and the user have in common, the viewer's newest follow first. Only ${mutualsBounds} are compared. On the viewer's own user, these are the viewer's followees. Empty for an anonymous request, and if a block hides the user.`,
   })
   async mutuals(
-    @Root() { handle }: User,
+    @Root() { account }: User,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
     const window = windowOf(args) as Window<EdgeId>
-    const follows = await ctx.loaders.mutuals.load(handle)
+    const follows = await ctx.loaders.mutuals.load(account)
     const page = cutPage(follows, newestFollowFirst, window)
     const users = await presentUsers(
       ctx,
@@ -55,7 +55,7 @@ export class MutualsResolver {
 @Resolver(() => Viewer)
 export class SuggestionsResolver {
   @FieldResolver(() => SuggestionConnection, {
-    description: `Users that the viewer's followees follow, at most ${suggestionsMax}: most common followees first, then by handle. Without the viewer, users that the viewer follows or muted, and users that a block hides. Only ${suggestionsBounds}, are counted.`,
+    description: `Users that the viewer's followees follow, at most ${suggestionsMax}: most common followees first, then by account. Without the viewer, users that the viewer follows or muted, and users that a block hides. Only ${suggestionsBounds}, are counted.`,
   })
   async suggestions(
     @Args(() => ConnectionArgs) args: ConnectionArgs,

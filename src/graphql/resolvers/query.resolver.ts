@@ -29,8 +29,22 @@ export class QueryResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const id = parseHandle('handle', handle)
-    return presentUser(ctx, id, selectionOf(info))
+    const account = await ctx.loaders.owner.load(parseHandle('handle', handle))
+    return account && presentUser(ctx, account, selectionOf(info))
+  }
+
+  @Query(() => Boolean, {
+    description:
+      "Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle, and one that another account has or keeps, is not available.",
+  })
+  async isHandleAvailable(
+    @Arg('handle', () => String, {
+      description: 'The handle, in any case, with or without "@".',
+    })
+    handle: string,
+    @Ctx() { services, viewer }: Context,
+  ) {
+    return services.handles.isAvailable(parseHandle('handle', handle), viewer)
   }
 
   @Query(() => Post, {

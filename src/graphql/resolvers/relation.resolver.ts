@@ -7,7 +7,7 @@ import type { Services } from '../../services.ts'
 import type { Context } from '../context.ts'
 import { inputOf, SetFollowGroupsInput, UserInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'
-import { parseUserRef } from '../node-id.ts'
+import { findAccount, parseUserRef } from '../node-id.ts'
 import { payloadOf, RelationPayload, SetFollowGroupsPayload } from '../payloads.ts'
 import { countFields, presentUser } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
@@ -110,7 +110,8 @@ async function mutateOther<Result extends object>(
   { check, run }: OtherSteps<Result>,
 ) {
   const { other, ...result } = await mutate(ctx, info.fieldName, input, {
-    parse: { other: () => parseUserRef('input.user', input.user) },
+    parse: { name: () => parseUserRef('input.user', input.user) },
+    find: async ({ name }) => ({ other: await findAccount(ctx, name) }),
     ...(check && { check }),
     // A user is the same input by id, by handle, and under the name that the field had before.
     identify: ({ user: _, ...rest }, { other }) => ({ handle: other, ...rest }),

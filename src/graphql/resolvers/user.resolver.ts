@@ -33,15 +33,15 @@ export class UserResolver {
       'The followers of the user, newest first, without users that a block hides from the viewer.',
   })
   async followers(
-    @Root() { handle }: User,
+    @Root() { account }: User,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const key = { owner: handle, window: windowOf(args), more: undefined }
+    const key = { owner: account, window: windowOf(args), more: undefined }
     const [page, totalCount] = await Promise.all([
       ctx.loaders.followers.load(key),
-      countOf(ctx, handle, 'followers', info),
+      countOf(ctx, account, 'followers', info),
     ])
     return { ...(await presentEdges(ctx, page, (edge) => edge.follower, info)), totalCount }
   }
@@ -51,13 +51,13 @@ export class UserResolver {
       'The followees of the user, newest first, without users that a block hides from the viewer.',
   })
   async following(
-    @Root() { handle }: User,
+    @Root() { account }: User,
     @Args(() => FollowingArgs) args: FollowingArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
     const { group } = args
-    if (group != null && handle !== ctx.requireViewer()) {
+    if (group != null && account !== ctx.requireViewer()) {
       throw new DomainError('FORBIDDEN', 'Only the owner of a group may read it', {
         argument: 'group',
       })
@@ -67,8 +67,8 @@ export class UserResolver {
       more: () => (group == null ? undefined : checkGroup('group', group)),
     })
     const [page, totalCount] = await Promise.all([
-      ctx.loaders.following.load({ owner: handle, ...key }),
-      key.more === undefined ? countOf(ctx, handle, 'following', info) : null,
+      ctx.loaders.following.load({ owner: account, ...key }),
+      key.more === undefined ? countOf(ctx, account, 'following', info) : null,
     ])
     return { ...(await presentEdges(ctx, page, (edge) => edge.followee, info)), totalCount }
   }
@@ -77,7 +77,7 @@ export class UserResolver {
     description: 'The posts of the user, newest first. Empty if a block hides the user.',
   })
   async posts(
-    @Root() { handle }: User,
+    @Root() { account }: User,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
@@ -85,8 +85,8 @@ export class UserResolver {
     const selection = selectionOf(info)
     const more = needsContent(selection.of('edges', 'node'))
     const [page, totalCount] = await Promise.all([
-      ctx.loaders.posts.load({ owner: handle, window: windowOf(args), more }),
-      countOf(ctx, handle, 'posts', info),
+      ctx.loaders.posts.load({ owner: account, window: windowOf(args), more }),
+      countOf(ctx, account, 'posts', info),
     ])
     return { ...(await presentPostPage(ctx, page, selection)), totalCount }
   }
@@ -96,12 +96,12 @@ export class UserResolver {
       'The posts that the user likes, last liked first, without posts that a block hides from the viewer.',
   })
   async likedPosts(
-    @Root() { handle }: User,
+    @Root() { account }: User,
     @Args(() => ConnectionArgs) args: ConnectionArgs,
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const key = { owner: handle, window: windowOf(args), more: undefined }
+    const key = { owner: account, window: windowOf(args), more: undefined }
     const page = await ctx.loaders.liked.load(key)
     const posts = await presentPostRefs(
       ctx,
@@ -118,16 +118,16 @@ export class UserResolver {
 /** A counter of a user. Null if `totalCount` is not selected, and if a block hides the profile. */
 async function countOf(
   ctx: Context,
-  handle: UserId,
+  account: UserId,
   counter: keyof Stats,
   info: GraphQLResolveInfo,
 ): Promise<number | null> {
   if (!selectionOf(info).has('totalCount')) return null
   const [hidden, stats] = await Promise.all([
-    ctx.loaders.hiddenAmong([handle]),
-    ctx.loaders.stats.load(handle),
+    ctx.loaders.hiddenAmong([account]),
+    ctx.loaders.stats.load(account),
   ])
-  return hidden.has(handle) ? null : (stats?.[counter] ?? null)
+  return hidden.has(account) ? null : (stats?.[counter] ?? null)
 }
 
 async function presentEdges(

@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { Args, Ctx, FieldResolver, Info, Query, Resolver, Root } from 'type-graphql'
-import type { UserId } from '../../lib/ids.ts'
+import { Args, Ctx, FieldResolver, Info, Query, Resolver } from 'type-graphql'
 import { nameCursors } from '../../list/cursor.ts'
 import { compareTexts, cutPage } from '../../list/pipeline.ts'
 import {
@@ -23,17 +22,18 @@ export class ViewerResolver {
     nullable: true,
     description: 'The signed-in viewer, or null for an anonymous request.',
   })
-  viewer(@Ctx() { viewer }: Context) {
-    return viewer === undefined ? null : presentViewer(viewer)
+  viewer(@Ctx() ctx: Context) {
+    return ctx.viewer === undefined ? null : presentViewer(ctx)
   }
 
   @FieldResolver()
-  async user(
-    @Root() { handle }: { handle: UserId },
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    return presentUser(ctx, handle, selectionOf(info))
+  async handle(@Ctx() ctx: Context) {
+    return (await ctx.loaders.user.load(ctx.requireViewer()))?.handle ?? null
+  }
+
+  @FieldResolver()
+  async user(@Ctx() ctx: Context, @Info() info: GraphQLResolveInfo) {
+    return presentUser(ctx, ctx.requireViewer(), selectionOf(info))
   }
 
   @FieldResolver(() => UserConnection, {

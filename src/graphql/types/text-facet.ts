@@ -1,5 +1,4 @@
 import { Field, Int, ObjectType, registerEnumType } from 'type-graphql'
-import type { UserId } from '../../lib/ids.ts'
 import { type Facet, facetsMax } from '../../posts/facets.ts'
 import { User } from './user.ts'
 
@@ -23,7 +22,7 @@ registerEnumType(FacetKindEnum, {
   description:
     'A mention, hashtag or link in a text. The facets of a text are in its order and do not overlap.',
 })
-export class TextFacet implements Facet {
+export class TextFacet implements Omit<Facet, 'account'> {
   @Field(() => Int, { description: 'The position of the first character, in Unicode code points.' })
   readonly start!: number
 
@@ -38,15 +37,15 @@ export class TextFacet implements Facet {
   @Field(() => User, {
     nullable: true,
     description:
-      'The mentioned user. Null for other facets, without such an account, or if a block hides the user.',
+      'The user who had the handle when the text was written, whatever the handle is now. Null for other facets, without such an account, or if a block hides the user.',
   })
   readonly user?: User | null
 
   @Field(() => String, {
     nullable: true,
-    description: 'The mentioned handle, in lower case. Null for other facets.',
+    description: 'The mentioned handle as it was written, in lower case. Null for other facets.',
   })
-  readonly handle!: UserId | null
+  readonly handle!: string | null
 
   @Field(() => String, {
     nullable: true,

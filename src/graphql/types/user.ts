@@ -19,13 +19,17 @@ interface ViewerRelation {
     "A user with an account. A block in either direction hides the profile from the viewer. Then only the id, the handle, createdAt and the viewer's own relations remain, and all lists are empty.",
 })
 export class User extends Node implements ViewerRelation {
+  /** The id of the account, for resolvers. */
+  readonly account!: UserId
+
   @Field(() => ID, { description: 'The global id of the user.' })
   override readonly id!: string
 
   @Field(() => String, {
-    description: 'The unique handle of the user, used in queries and mutations.',
+    description:
+      'The unique handle of the user. The user can change it, so keep the id, and show the handle.',
   })
-  readonly handle!: UserId
+  readonly handle!: string
 
   @Field(() => String, {
     description:

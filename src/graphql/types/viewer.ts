@@ -31,9 +31,10 @@ export class Viewer extends Node {
   override readonly id!: string
 
   @Field(() => String, {
-    description: 'The handle of the viewer: the subject of the verified token.',
+    nullable: true,
+    description: 'The handle of the viewer, or null before createUser.',
   })
-  readonly handle!: string
+  readonly handle!: string | null
 
   @Field(() => User, {
     nullable: true,

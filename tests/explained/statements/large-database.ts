@@ -58,6 +58,8 @@ function jobAt(n: number): Document {
 /** The nth document of each collection. */
 const documentAt: Readonly<Record<CollectionName, ((n: number) => Document) | undefined>> = {
   users: (n) => ({ _id: otherAt(n), name: `name ${n}`, createdAt: new Date(startMs) }),
+  handles: (n) => ({ _id: otherAt(n), account: otherAt(n) }),
+  subjects: (n) => ({ _id: ` ${otherAt(n)}`, account: otherAt(n) }),
   user_stats: (n) => ({ _id: otherAt(n), followers: 5, following: 5, posts: 5 }),
   followers: (n) => ({
     _id: idAt(n),

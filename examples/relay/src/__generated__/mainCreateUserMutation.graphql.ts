@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<f8a5f86e9fd4fba80a920b309b97f1bd>>
+ * @generated SignedSource<<229827e5fd13cdd7ec6f5ca9f0f6b974>>
  * @relayHash 7021756b1fcd560d97cb87b6614b9477
  * @lightSyntaxTransform
  */
@@ -17,6 +17,7 @@ export type CreateUserInput = {
   bannerUrl?: string | null | undefined;
   bio?: string | null | undefined;
   clientMutationId?: string | null | undefined;
+  handle?: string | null | undefined;
   name: string;
 };
 export type mainCreateUserMutation$variables = {

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { requestTimeout } from '../db/client.ts'
+import type { Collections } from '../db/collections.ts'
+import { findAtOnce } from '../db/find-at-once.ts'
+import { shareFewKeys } from '../db/shared-reads.ts'
+import type { Tx } from '../db/transaction.ts'
+import { DomainError } from '../errors.ts'
+import type { UserId } from '../lib/ids.ts'
+import { measureCache } from '../metrics/caches.ts'
+import type { Subject } from './subject.ts'
+
+/** The key of a subject. No issuer has a space. */
+export const subjectKey = ({ issuer, sub }: Pick<Subject, 'issuer' | 'sub'>): string =>
+  `${issuer} ${sub}`
+
+/**
+ * The keys under which the account of a subject may be stored. Accounts of earlier releases, imports and tokens without
+ * an issuer are stored without one, and belong to the main issuer.
+ */
+const keysOf = (subject: Subject): string[] =>
+  subject.isMain && subject.issuer !== ''
+    ? [subjectKey(subject), subjectKey({ issuer: '', sub: subject.sub })]
+    : [subjectKey(subject)]
+
+/**
+ * What stands for a subject without an account where the id of an account is expected. No account has it, and no client
+ * can write it as an id.
+ */
+export const standInOf = (subject: Subject): UserId =>
+  `~${createHash('sha256').update(subjectKey(subject)).digest('base64url')}` as UserId
+
+/** The most bytes of all subjects in memory. */
+const bytesMax = 8 * 1024 ** 2
+
+/** How long after its deletion an account keeps its subject, in milliseconds. */
+const heldMs = 60_000
+/**
+ * How long an account is remembered, in milliseconds: with the time of a read, no longer than a deleted account keeps its
+ * subject. So no process takes the next account of the subject for the deleted one.
+ */
+const keptMsMax = heldMs - 15_000
+
+/** The parts that {@link Subjects} works with. */
+interface SubjectsParts {
+  readonly collections: Pick<Collections, 'subjects' | 'users'>
+  /** The database's clock, in milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** The accounts of the subjects of tokens. A document belongs to each subject that has one, by its `_id`. */
+export class Subjects {
+  private readonly kept = new LRUCache<string, UserId>({
+    maxSize: bytesMax,
+    sizeCalculation: (account, key) => 200 + 2 * (key.length + account.length),
+    ttl: keptMsMax,
+  })
+  private readonly cache = measureCache('subjects', () => this.kept.calculatedSize)
+  private readonly loadDocs = shareFewKeys('subjects', (keys: readonly string[]) =>
+    findAtOnce(this.parts.collections.subjects, { _id: { $in: [...keys] } }),
+  )
+
+  constructor(private readonly parts: SubjectsParts) {}
+
+  /**
+   * The account of a subject, from memory for some seconds. Undefined without one, which is not remembered. One command,
+   * shared by concurrent requests; none from memory.
+   */
+  async load(subject: Subject): Promise<UserId | undefined> {
+    const key = subjectKey(subject)
+    const kept = this.kept.get(key)
+    this.cache.countRead(kept !== undefined)
+    if (kept !== undefined) return kept
+    const account = await this.find(subject)
+    if (account !== undefined) this.kept.set(key, account)
+    return account
+  }
+
+  /** As {@link load}, as it is now. */
+  async find(subject: Subject): Promise<UserId | undefined> {
+    const keys = keysOf(subject)
+    const docs = (await this.loadDocs(keys)).filter(({ until }) => until === undefined)
+    const [account] = keys.flatMap((key) => docs.find(({ _id }) => _id === key)?.account ?? [])
+    return account as UserId | undefined
+  }
+
+  /** Reads the account of a subject again when it is needed next. Sends no command. */
+  forget(subject: Subject): void {
+    this.kept.delete(subjectKey(subject))
+  }
+
+  /**
+   * Gives a subject to a new account, in the transaction that also stores it in the account. Two commands. Two more at
+   * most if it belonged to an account that is gone.
+   * @throws {DomainError} CONFLICT if the subject has an account.
+   */
+  async claim({ session }: Tx, subject: Subject, account: UserId): Promise<void> {
+    const { collections, now } = this.parts
+    const { subjects, users } = collections
+    const _id = subjectKey(subject)
+    const options = { ...requestTimeout, session }
+    const docs = await subjects.find({ _id: { $in: keysOf(subject) } }, options).toArray()
+    for (const { account: before, until } of docs) {
+      if (until !== undefined) {
+        if (until.getTime() > now()) throw stillRemoved()
+        continue
+      }
+      const owner = await users.findOne({ _id: before }, options)
+      if (owner?.deletedAt) throw stillRemoved()
+      // A process of an earlier release removes an account without its subject.
+      if (owner) throw new DomainError('CONFLICT', 'You already have an account')
+    }
+    await subjects.replaceOne({ _id }, { account }, { session, upsert: true })
+  }
+
+  /** Frees the subject of a deleted account, a minute after the deletion. A repeat changes nothing. One command. */
+  async release(account: UserId, key: string, deletedAt: Date): Promise<void> {
+    const until = new Date(deletedAt.getTime() + heldMs)
+    const { subjects } = this.parts.collections
+    await subjects.updateOne({ _id: key, account }, { $set: { until } }, requestTimeout)
+  }
+}
+
+const stillRemoved = () =>
+  new DomainError('CONFLICT', 'Your deleted account is still being removed. Try again later.')

@@ -2,6 +2,7 @@ import type { DocumentNode } from 'graphql'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
+import type { Role } from '../users/subject.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import { type Charge, clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
@@ -25,11 +26,21 @@ interface RequestParts {
   readonly read?: ReadDocument | undefined
 }
 
+/** Who sends a request. */
+interface Sender {
+  readonly viewer: UserId | undefined
+  readonly roles: ReadonlySet<Role>
+}
+
 /** The state that all resolvers of one request share. */
 export class Context {
   /** Not a #private field: Apollo copies the context of each request. */
   private current: Loaders | undefined
   readonly requestId: string
+  /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
+  readonly viewer: UserId | undefined
+  /** The roles of the verified token, never of an argument. Empty for an anonymous request. */
+  readonly roles: ReadonlySet<Role>
   /** Whether the answer may be kept, and under which versions. */
   readonly keeping: Keeping | undefined
   /** The document that is executed. */
@@ -45,13 +56,14 @@ export class Context {
 
   constructor(
     readonly services: Services,
-    /** The subject of the verified token, never an argument (law L6). Undefined for an anonymous request. */
-    readonly viewer: UserId | undefined,
+    { viewer, roles }: Sender,
     { id, ip, keeping, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
     this.requestId = id
+    this.viewer = viewer
+    this.roles = roles
     this.keeping = keeping
     this.read = read
     this.client = clientOf(viewer, ip)

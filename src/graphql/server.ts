@@ -30,13 +30,15 @@ import { traceRequests } from '../http/request-trace.ts'
 import { addSecurityHeaders, securityHeaders } from '../http/security-headers.ts'
 import { limitSlowReaders } from '../http/slow-readers.ts'
 import { receiveLimits, UnreadableRequests } from '../http/slow-senders.ts'
-import type { UserId } from '../lib/ids.ts'
+import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { knowOperations, operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
+import type { Role, SignedIn } from '../users/subject.ts'
 import { answerAgain, keepPlugin } from './answer-again.ts'
 import { createAuthenticate } from './auth.ts'
+import { refused } from './claims.ts'
 import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
 import { errorPlugin, formatError, requestError } from './errors.ts'
@@ -49,6 +51,13 @@ import { documentPlugin, readDocuments } from './read-documents.ts'
 import { createSchema } from './schema.ts'
 import { tracePlugin } from './trace.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the token of the request says. Undefined before it is verified. */
+    signedIn: Promise<SignedIn | undefined> | undefined
+  }
+}
 
 /** The dependencies of the HTTP server. */
 export interface ServerParts {
@@ -67,6 +76,8 @@ export interface ServerParts {
  * Otherwise their clients get 502 when both close at once.
  */
 const keepAliveMs = 620_000
+
+const noRoles: ReadonlySet<Role> = new Set()
 
 /** The HTTP server, and the requests that it has not answered yet. */
 export interface FeedServer {
@@ -161,14 +172,19 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   })
   await apollo.start()
   /** Verifies the token of a request once. */
+  const signedInOf = (request: FastifyRequest): Promise<SignedIn | undefined> => {
+    request.signedIn ??= authenticate(request.raw.headersDistinct.authorization ?? [])
+    return request.signedIn
+  }
   const viewerOf = (request: FastifyRequest): Promise<UserId | undefined> => {
-    request.viewer ??= authenticate(request.raw.headersDistinct.authorization ?? []).catch(
-      (error: unknown) => {
+    request.viewer ??= signedInOf(request)
+      .then((signedIn) => signedIn && viewerFrom(signedIn))
+      .catch((error: unknown) => {
         throw error instanceof DomainError ? requestError(error) : error
-      },
-    )
+      })
     return request.viewer
   }
+  http.decorateRequest('signedIn', undefined)
   http.decorateRequest('viewer', undefined)
   const answers = new KeptAnswers({
     bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
@@ -187,11 +203,23 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     method: ['GET', 'POST'],
     context: async (request) => {
       const viewer = await viewerOf(request)
+      const signedIn = await signedInOf(request)
       if (request.scope) request.scope.viewer = viewer
-      return new Context(services, viewer, request, nudge)
+      const sender = { viewer, roles: signedIn?.roles ?? noRoles }
+      return new Context(services, sender, request, nudge)
     },
   })
   http.addHook('onClose', async () => apollo.stop())
+}
+
+/**
+ * The viewer that a token names.
+ * @throws {DomainError} UNAUTHENTICATED if the subject is not a handle, or of an issuer beside the main keys.
+ */
+function viewerFrom({ subject: { sub, isMain } }: SignedIn): UserId {
+  const handle = isMain ? parseUserId(sub) : undefined
+  if (handle === undefined) throw refused(`the subject is not a handle: ${handleRule}`)
+  return handle
 }
 
 function createRateLimiter({ config, services, log }: ServerParts): RateLimiter {

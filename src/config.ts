@@ -1,6 +1,7 @@
 import { type EngagementKind, kinds, perKind, thresholdDefault } from './engagement/kinds.ts'
 import { shown } from './lib/shown.ts'
 import { type Given, readVariables, type ValuesOf } from './lib/variables.ts'
+import { type AuthConfig, authConfig, authProblems } from './sign-in.ts'
 import { commonVariables, databaseName } from './variables.ts'
 
 /** The storage of a user's followees: a second collection, or the reverse index on followers. */
@@ -79,16 +80,6 @@ export interface Config {
   }
 }
 
-/** How the viewer of a request is known. */
-export interface AuthConfig {
-  /** Accepts `Authorization: Dev <handle>`. Never in production. */
-  readonly dev: boolean
-  readonly secret: string | undefined
-  readonly jwksUrl: string | undefined
-  readonly issuer: string | undefined
-  readonly audience: string | undefined
-}
-
 /**
  * How long the lists of a post are.
  * @param threshold how many likes a post holds itself. The other kinds are in proportion, with at least one entry.
@@ -153,13 +144,7 @@ export function readCommonConfig(
     following: e.FOLLOWING,
     followeesMax,
     engagement: engagementConfig(e.OVERFLOW_THRESHOLD),
-    auth: {
-      dev: e.NODE_ENV !== 'production',
-      secret: e.AUTH_JWT_SECRET,
-      jwksUrl: e.AUTH_JWKS_URL,
-      issuer: e.AUTH_ISSUER,
-      audience: e.AUTH_AUDIENCE,
-    },
+    auth: authConfig(e, e.NODE_ENV !== 'production'),
     users: {
       reservedHandles: e.RESERVED_HANDLES,
       handleReservedDays: e.HANDLE_RESERVED_DAYS,
@@ -171,7 +156,7 @@ export function readCommonConfig(
     problems: [
       ...problems,
       ...databaseProblems({ ...e, ...wrong }, use !== 'none' && !mayEmbed),
-      ...authProblems({ ...e, ...wrong }, use === 'serve'),
+      ...authProblems(e, environment, use === 'serve' && config.production),
     ],
   }
 }
@@ -202,18 +187,4 @@ export function pathProblem(
     `MONGODB_URI: the database in its path ${problem}, not ${shown(name ?? '')}; ` +
     'set MONGODB_DATABASE, and the path only says where the user is stored'
   )
-}
-
-function authProblems(
-  e: Checked<'NODE_ENV' | 'AUTH_JWT_SECRET' | 'AUTH_JWKS_URL'>,
-  signsIn: boolean,
-): string[] {
-  const problems: string[] = []
-  if (e.NODE_ENV === 'production' && signsIn && !e.AUTH_JWT_SECRET && !e.AUTH_JWKS_URL) {
-    problems.push('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them')
-  }
-  if (e.AUTH_JWT_SECRET && e.AUTH_JWKS_URL) {
-    problems.push('AUTH_JWT_SECRET and AUTH_JWKS_URL: only one may be set')
-  }
-  return problems
 }

@@ -3,7 +3,8 @@ import { uriProblem } from './db/uri.ts'
 import { type FeedConfig, feedVariables, readFeedConfig } from './feed/config.ts'
 import { type OperationsConfig, operationsVariables, readOperationsConfig } from './http/config.ts'
 import type { Variables } from './lib/variables.ts'
-import { content, database, limitsOfData, serving, signIn } from './variables.ts'
+import { signIn } from './sign-in.ts'
+import { content, database, limitsOfData, serving } from './variables.ts'
 
 /** Everything that can be configured, read once at start. */
 export interface AppConfig extends Config {
@@ -61,10 +62,6 @@ const withdrawn: Readonly<Record<string, Withdrawn>> = {
   },
   AUTH_DEV: {
     text: 'Dev sign-in follows NODE_ENV, and production has none; unset AUTH_DEV',
-    isRefused: true,
-  },
-  AUTH_ALGORITHMS: {
-    text: 'tokens are signed with HS256 by the secret, or with the algorithm of their key at AUTH_JWKS_URL, which its "alg" may name; unset AUTH_ALGORITHMS',
     isRefused: true,
   },
   HYBRID_THRESHOLD: {

@@ -3,20 +3,20 @@ import { thresholdDefault } from './engagement/kinds.ts'
 import {
   commaList,
   decimal,
-  httpUrl,
   listenHost,
   mongodbUri,
   oneOf,
   origin,
   port,
-  secret,
   type Variables,
   wholeNumber,
   zeroOrWholeNumber,
 } from './lib/variables.ts'
+import { signIn } from './sign-in.ts'
 
-// The environment variables that timelines and operation do not depend on: `feed/config.ts` and `http/config.ts` have
-// the others. Their texts are the reference in docs/reference/configuration.md, and links are relative to it.
+// The environment variables that timelines, operation and sign-in do not depend on: `feed/config.ts`, `http/config.ts` and
+// `sign-in.ts` have the others. Their texts are the reference in docs/reference/configuration.md, and links are relative
+// to it.
 
 /** Handles of people who speak for a service. */
 const reservedHandles = [
@@ -138,34 +138,6 @@ export const limitsOfData = {
     schema: wholeNumber(1, 10_000).default(thresholdDefault),
     reason:
       'How many likes, and how many shares, a post holds itself before they overflow; of comments a fifth. Lists of every size are read',
-    processes: 'own',
-  },
-} as const satisfies Variables
-
-export const signIn = {
-  AUTH_JWT_SECRET: {
-    schema: secret(32).optional(),
-    isSecret: true,
-    unset: 'production needs `AUTH_JWKS_URL`',
-    reason: 'Verifies `Bearer` tokens by HMAC',
-    processes: 'own',
-  },
-  AUTH_JWKS_URL: {
-    schema: httpUrl.optional(),
-    unset: 'production needs `AUTH_JWT_SECRET`',
-    reason: 'Verifies them by the keys at this URL, which can be rotated without a restart',
-    processes: 'own',
-  },
-  AUTH_ISSUER: {
-    schema: z.string().min(1).optional(),
-    unset: 'any',
-    reason: 'The `iss` that a token must carry',
-    processes: 'own',
-  },
-  AUTH_AUDIENCE: {
-    schema: z.string().min(1).optional(),
-    unset: 'any',
-    reason: 'The `aud` that a token must carry. Set it if your issuer serves other applications',
     processes: 'own',
   },
 } as const satisfies Variables

@@ -22,7 +22,6 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// #region go-client
 // connect returns a client that repeats a request without an answer, and with status 429 or 503, as Retry-After says.
 // A repeated mutation has the same clientMutationId, so it takes effect once. Each answer is counted by its status.
 func connect(url, authorization string, statuses map[int]int) graphql.Client {
@@ -45,7 +44,6 @@ func connect(url, authorization string, statuses map[int]int) graphql.Client {
 	client.ResponseLogHook = func(_ retryablehttp.Logger, answer *http.Response) { statuses[answer.StatusCode]++ }
 	return graphql.NewClient(url, client.StandardClient())
 }
-// #endregion
 
 var reactions = map[ErrorCode]string{
 	ErrorCodeBadUserInput: "correct the input", ErrorCodeUnauthenticated: "sign in again",

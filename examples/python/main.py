@@ -23,7 +23,6 @@ from feedline import (
 statuses = Counter()
 
 
-# #region python-client
 class CountingTransport(httpx.HTTPTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
@@ -45,7 +44,6 @@ def connect(url: str, authorization: str) -> Client:
     return Client(url, http_client=httpx.Client(headers=headers, timeout=15, transport=transport))
 
 
-# #endregion
 
 
 REACTIONS = {

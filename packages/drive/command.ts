@@ -155,7 +155,7 @@ function createAuthorizer({ rate = [], step }: DriveOptions): DriveParts['author
   const { auth } = configFor('none')
   const expiresAt = new Date(Date.now() + (rate.length * step + spareSeconds) * 1000)
   return async (handle) =>
-    auth.secret === undefined
+    auth.main?.secret === undefined
       ? `Dev ${handle}`
       : `Bearer ${await signToken(auth, handle, expiresAt)}`
 }

@@ -925,6 +925,13 @@ export type RateLimit = {
   resetAt: Scalars['DateTime']['output'];
 };
 
+/** A role of a viewer, which the issuer of the token grants. */
+export type Role =
+  /** An administrator of the application. */
+  | 'ADMIN'
+  /** A moderator of the content. */
+  | 'MODERATOR';
+
 /** Input of setFollowGroups. */
 export type SetFollowGroupsInput = {
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
@@ -1383,6 +1390,8 @@ export type Viewer = Node & {
   id: Scalars['ID']['output'];
   /** The users that the viewer muted, newest first. */
   mutes: UserConnection;
+  /** The roles of the viewer, from the verified token. */
+  roles: Array<Role>;
   /** Users that the viewer's followees follow, at most 100: most common followees first, then by account. Without the viewer, users that the viewer follows or muted, and users that a block hides. Only the viewer's newest 100 followees and 10,000 of their follows, an equal share of each, newest first, are counted. */
   suggestions: SuggestionConnection;
   /** The account of the viewer, or null before createUser. */

@@ -1,9 +1,10 @@
 import { Command } from 'commander'
 import { SignJWT } from 'jose'
-import { type AuthConfig, ConfigError } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { configFor } from '../environment.ts'
 import { badInput } from '../errors.ts'
 import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
+import type { AuthConfig } from '../sign-in.ts'
 import { durationSeconds } from './numbers.ts'
 
 interface TokenOptions {
@@ -26,8 +27,8 @@ export const tokenCommand = (): Command =>
     .addHelpText(
       'after',
       `
-Send the token as "Authorization: Bearer <token>". It contains AUTH_ISSUER and AUTH_AUDIENCE
-if they are set.
+Send the token as "Authorization: Bearer <token>". It contains AUTH_ISSUER and the first of
+AUTH_AUDIENCE if they are set.
 
 Example:
   $ AUTH_JWT_SECRET=... feedline token ann --expires 7d`,
@@ -45,25 +46,26 @@ Example:
  * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT if `handle` is not a handle.
  */
 export async function signToken(
-  auth: AuthConfig,
+  { main }: AuthConfig,
   handle: string,
   expiresAt: Date,
 ): Promise<string> {
   const subject: UserId | undefined = parseUserId(handle)
   if (subject === undefined) throw badInput('handle', `"${handle}" is not a handle: ${handleRule}`)
-  if (auth.secret === undefined) {
+  if (main?.secret === undefined) {
     throw new ConfigError([
-      auth.jwksUrl === undefined
+      main === undefined
         ? 'AUTH_JWT_SECRET: must be set to sign tokens'
         : 'AUTH_JWT_SECRET: must be set to sign tokens. The owner of the keys at AUTH_JWKS_URL issues all other tokens.',
     ])
   }
-  const jwt = new SignJWT()
-    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-    .setSubject(subject)
+  const { secret, issuer, audience, algorithms, subjectClaim } = main
+  const [alg = 'HS256'] = algorithms
+  const jwt = new SignJWT({ [subjectClaim]: subject })
+    .setProtectedHeader({ alg, typ: 'JWT' })
     .setIssuedAt()
     .setExpirationTime(expiresAt)
-  if (auth.issuer !== undefined) jwt.setIssuer(auth.issuer)
-  if (auth.audience !== undefined) jwt.setAudience(auth.audience)
-  return jwt.sign(new TextEncoder().encode(auth.secret))
+  if (issuer !== undefined) jwt.setIssuer(issuer)
+  if (audience[0] !== undefined) jwt.setAudience(audience[0])
+  return jwt.sign(new TextEncoder().encode(secret))
 }

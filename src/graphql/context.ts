@@ -2,11 +2,10 @@ import type { DocumentNode } from 'graphql'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
-import type { Subject } from '../users/subject.ts'
+import type { Role, Subject } from '../users/subject.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import { type Charge, clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
-import type { SignIn } from './sign-ins.ts'
 
 /** The document of a request. */
 export interface ReadDocument {
@@ -26,6 +25,16 @@ interface RequestParts {
   readonly keeping?: Keeping | undefined
   readonly read?: ReadDocument | undefined
 }
+
+/** Who sends a request. */
+export interface SignIn {
+  /** The account of the subject, or what stands for it before there is one. */
+  readonly viewer: UserId
+  readonly subject: Subject
+  readonly roles: ReadonlySet<Role>
+}
+
+const noRoles: ReadonlySet<Role> = new Set()
 
 /** The state that all resolvers of one request share. */
 export class Context {
@@ -50,6 +59,7 @@ export class Context {
 
   constructor(
     readonly services: Services,
+    /** Undefined for an anonymous request. */
     private readonly signIn: SignIn | undefined,
     { id, ip, keeping, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
@@ -83,6 +93,11 @@ export class Context {
   /** @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
   requireViewer(): UserId {
     return this.viewer ?? signInFirst()
+  }
+
+  /** The roles of the verified token. Empty for an anonymous request. */
+  get roles(): ReadonlySet<Role> {
+    return this.signIn?.roles ?? noRoles
   }
 
   /** The subject of the verified token. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */

@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError } from '../errors.ts'
-import type { UserId } from '../lib/ids.ts'
-import type { Subject } from '../users/subject.ts'
 import { type Subjects, standInOf } from '../users/subjects.ts'
 import type { Authenticate } from './auth.ts'
+import type { SignIn } from './context.ts'
 import { requestError } from './errors.ts'
 
 declare module 'fastify' {
@@ -12,13 +11,6 @@ declare module 'fastify' {
     /** Undefined before its token is verified. */
     signIn: Promise<SignIn | undefined> | undefined
   }
-}
-
-/** Who sends a request. */
-export interface SignIn {
-  readonly subject: Subject
-  /** The account of the subject, or what stands for it before there is one. */
-  readonly viewer: UserId
 }
 
 /** Who sends each request: its token is verified once, and its account is looked up once. */
@@ -43,7 +35,7 @@ export class SignIns {
   private async read({ raw }: FastifyRequest): Promise<SignIn | undefined> {
     const signedIn = await this.authenticate(raw.headersDistinct.authorization ?? [])
     if (!signedIn) return undefined
-    const { subject } = signedIn
-    return { subject, viewer: (await this.subjects.load(subject)) ?? standInOf(subject) }
+    const { subject, roles } = signedIn
+    return { subject, roles, viewer: (await this.subjects.load(subject)) ?? standInOf(subject) }
   }
 }

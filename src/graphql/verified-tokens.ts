@@ -1,13 +1,21 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { measureCache } from '../metrics/caches.ts'
-import type { SignedIn } from './auth.ts'
+import type { SignedIn } from '../users/subject.ts'
 
 /** The most bytes of all verified tokens in memory. */
 const bytesMax = 8 * 1024 ** 2
 
-/** What a token takes: its digest, its viewer, and the parts of the cache that hold them. */
-const tokenBytes = 512
+/** What a token takes beside texts and sets: its digest, and the parts of the cache that hold it. */
+const tokenBytes = 600
+
+/** What a set of a few names takes. Tokens without a role or scope share one. */
+const setBytes = 256
+
+const bytesOf = ({ signedIn: { subject, roles, scopes } }: VerifiedToken): number =>
+  tokenBytes +
+  2 * (subject.issuer.length + subject.sub.length) +
+  [roles, scopes].filter(({ size }) => size > 0).length * setBytes
 
 /** How long a verification counts, in milliseconds. A token of a key that was withdrawn is refused after that. */
 const verifiedMsMax = 60_000
@@ -17,6 +25,9 @@ export interface VerifiedToken {
   readonly signedIn: SignedIn
   readonly expiresAt: number
 }
+
+/** @returns what a valid token says. */
+export type VerifyToken = (token: string) => Promise<SignedIn>
 
 interface Verification extends VerifiedToken {
   readonly verifiedAt: number
@@ -32,12 +43,10 @@ function counts({ verifiedAt, expiresAt }: Verification): boolean {
  * Keeps verified tokens by their digest, for a minute, and never beyond their expiry. Keeps no token and no refusal.
  * A verification takes ten times as long as a digest.
  */
-export function cacheVerified(
-  verify: (token: string) => Promise<VerifiedToken>,
-): (token: string) => Promise<SignedIn> {
+export function cacheVerified(verify: (token: string) => Promise<VerifiedToken>): VerifyToken {
   const verified = new LRUCache<string, Verification>({
     maxSize: bytesMax,
-    sizeCalculation: () => tokenBytes,
+    sizeCalculation: bytesOf,
   })
   const { countRead } = measureCache('tokens', () => verified.calculatedSize)
   return async (token) => {
@@ -46,8 +55,8 @@ export function cacheVerified(
     const isKnown = cached !== undefined && counts(cached)
     countRead(isKnown)
     if (isKnown) return cached.signedIn
-    const found = await verify(token)
-    verified.set(digest, { ...found, verifiedAt: Date.now() })
-    return found.signedIn
+    const valid = await verify(token)
+    verified.set(digest, { ...valid, verifiedAt: Date.now() })
+    return valid.signedIn
   }
 }

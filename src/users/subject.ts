@@ -1,12 +1,24 @@
-/** Whom a verified token names. */
+/** The person that a verified token names. Two issuers never name the same person. */
 export interface Subject {
   /** The `iss` of the token. Empty for a token without one, and for `Dev`. */
   readonly issuer: string
   /** Any text of 1 to 255 bytes. */
   readonly sub: string
-  /**
-   * Whether the main keys (AUTH_JWT_SECRET or AUTH_JWKS_URL) or `Dev` verified it: accounts that were stored without an
-   * issuer belong to its subjects.
-   */
+  /** Whether the main keys (AUTH_JWT_SECRET or AUTH_JWKS_URL) or `Dev` verified it: accounts that were stored without an issuer belong to its subjects. */
   readonly isMain: boolean
+}
+
+/** What a role of a token lets its viewer do, beside what every viewer may. */
+export const roleNames = ['MODERATOR', 'ADMIN'] as const
+export type Role = (typeof roleNames)[number]
+
+/** The scopes of tokens that the server knows. */
+export const scopeNames = ['act-for'] as const
+export type Scope = (typeof scopeNames)[number]
+
+/** What a verified token says. */
+export interface SignedIn {
+  readonly subject: Subject
+  readonly roles: ReadonlySet<Role>
+  readonly scopes: ReadonlySet<Scope>
 }

@@ -40,8 +40,12 @@ describe('a wrong variable', () => {
     OVERFLOW_THRESHOLD: ['0', whole(1, 10_000)],
     AUTH_JWT_SECRET: ['hidden', 'must be at least 32 characters, and has 6'],
     AUTH_JWKS_URL: ['keys.example', url],
-    AUTH_ISSUER: 'any',
-    AUTH_AUDIENCE: 'any',
+    AUTH_ISSUER: ['two words', 'must be 1 to 255 bytes without white space'],
+    AUTH_AUDIENCE: [',', 'must name an audience'],
+    AUTH_ALGORITHMS: ['none', 'must be one of HS256, HS384, HS512, RS256, '],
+    AUTH_SUBJECT_CLAIM: 'any',
+    AUTH_ROLES_CLAIM: 'any',
+    AUTH_ISSUERS: ['hidden', 'must be a JSON array of 1 to 20 issuers'],
     RESERVED_HANDLES: 'any',
     BLOCKED_WORDS: 'any',
     CONTENT_VALIDATORS: 'any',
@@ -79,7 +83,7 @@ describe('a wrong variable', () => {
         const problem = problems.find((text) => text.startsWith(`${name}: `)) ?? ''
         expect(problem).toContain(`${name}: ${expected}`)
         const seen = value.replace('me:hidden@', '***@')
-        if (name !== 'AUTH_JWT_SECRET') expect(problem).toContain(`, not "${seen}"`)
+        if (value !== 'hidden') expect(problem).toContain(`, not "${seen}"`)
       }
       expect(sentence).not.toContain('hidden')
     },
@@ -98,7 +102,7 @@ describe('a wrong variable', () => {
       )
   })
 
-  test.each(['EMBEDDED_MONGODB', 'AUTH_DEV', 'AUTH_ALGORITHMS'])(
+  test.each(['EMBEDDED_MONGODB', 'AUTH_DEV'])(
     'a removed %s is refused, because ignored it would open what it closed',
     async (name) => {
       expect(await sentenceOf('serve', { [name]: 'false' })).toMatch(
@@ -141,7 +145,7 @@ describe('a wrong variable', () => {
   test('production alone names all that it requires', async () => {
     expect(await sentenceOf('serve', { NODE_ENV: 'production' })).toBe(
       'invalid configuration: MONGODB_URI: production requires it; embedded runs one on this machine; ' +
-        'AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one of them',
+        'AUTH_JWT_SECRET, AUTH_JWKS_URL or AUTH_ISSUERS: production requires one of them',
     )
   })
 

@@ -22,7 +22,15 @@ function featureFolders(): string[] {
  */
 const order = [
   ['lib'],
-  ['errors.ts', 'variables.ts', 'config.ts', 'log.ts', 'request-scope.ts', 'engagement/kinds.ts'],
+  [
+    'errors.ts',
+    'sign-in.ts',
+    'variables.ts',
+    'config.ts',
+    'log.ts',
+    'request-scope.ts',
+    'engagement/kinds.ts',
+  ],
   ['metrics', 'tracing'],
   ['db/collection-spec.ts', 'db/mongo.ts', 'db/shape.ts'],
   ['collections.ts'],

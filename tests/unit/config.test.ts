@@ -57,7 +57,7 @@ describe('configuration', () => {
     }
     expect(readConfig(given)).toMatchObject({
       http: { port: 80, host: '0.0.0.0' },
-      auth: { secret },
+      auth: { main: { secret } },
       engagement: { capacity: 500 },
     })
   })
@@ -180,7 +180,7 @@ describe('configuration', () => {
     }
     const problems = problemsOf(wrong)
     const named = Object.keys(wrong).filter((name) => name !== 'NODE_ENV')
-    for (const name of [...named, 'AUTH_JWT_SECRET or AUTH_JWKS_URL']) {
+    for (const name of [...named, 'AUTH_JWT_SECRET, AUTH_JWKS_URL or AUTH_ISSUERS']) {
       expect(problems).toContainEqual(expect.stringContaining(`${name}: `))
     }
     expect(problems).toHaveLength(named.length + 1)
@@ -210,10 +210,14 @@ describe('configuration', () => {
     expect(readConfig(production).auth.dev).toBe(false)
   })
 
-  test('production requires a secret or a key set that verifies tokens', () => {
+  test('production requires a secret, a key set or issuers that verify tokens', () => {
     expect(problemsOf({ NODE_ENV: 'production', ...database })).toHaveLength(1)
     const jwks = { NODE_ENV: 'production', AUTH_JWKS_URL: 'https://a.b/jwks', ...database }
     expect(problemsOf(jwks)).toEqual([])
+    const issuers = JSON.stringify([{ issuer: 'https://a.b', jwksUrl: 'https://a.b/jwks' }])
+    const listed = { NODE_ENV: 'production', AUTH_ISSUERS: issuers, ...database }
+    expect(problemsOf(listed)).toEqual([])
+    expect(readConfig(listed).auth).toMatchObject({ dev: false, main: undefined })
   })
 
   test('a secret together with a key set and a short secret are refused', () => {
@@ -253,7 +257,9 @@ describe('configuration', () => {
     const env = { NODE_ENV: 'production' }
     expect(problemsOf(env)).toEqual([
       expect.stringContaining('MONGODB_URI: production requires it'),
-      expect.stringContaining('AUTH_JWT_SECRET or AUTH_JWKS_URL: production requires one'),
+      expect.stringContaining(
+        'AUTH_JWT_SECRET, AUTH_JWKS_URL or AUTH_ISSUERS: production requires',
+      ),
     ])
     expect(problemsOf(env, 'database')).toEqual([
       expect.stringContaining('MONGODB_URI: production requires it'),

@@ -36,6 +36,11 @@ export class ViewerResolver {
     return presentUser(ctx, ctx.requireViewer(), selectionOf(info))
   }
 
+  @FieldResolver()
+  roles(@Ctx() { roles }: Context) {
+    return [...roles]
+  }
+
   @FieldResolver(() => UserConnection, {
     description: 'The users that the viewer muted, newest first.',
   })

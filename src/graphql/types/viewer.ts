@@ -1,6 +1,18 @@
-import { Field, ID, ObjectType } from 'type-graphql'
+import { Field, ID, ObjectType, registerEnumType } from 'type-graphql'
+import { type Role, roleNames } from '../../users/subject.ts'
 import { connectionOf, edgeOf, Node } from './common.ts'
 import { User } from './user.ts'
+
+const RoleEnum = Object.fromEntries(roleNames.map((name) => [name, name]))
+
+registerEnumType(RoleEnum, {
+  name: 'Role',
+  description: 'A role of a viewer, which the issuer of the token grants.',
+  valuesConfig: {
+    MODERATOR: { description: 'A moderator of the content.' },
+    ADMIN: { description: 'An administrator of the application.' },
+  },
+})
 
 @ObjectType({
   simpleResolvers: true,
@@ -41,4 +53,7 @@ export class Viewer extends Node {
     description: 'The account of the viewer, or null before createUser.',
   })
   readonly user!: User | null
+
+  @Field(() => [RoleEnum], { description: 'The roles of the viewer, from the verified token.' })
+  readonly roles!: readonly Role[]
 }

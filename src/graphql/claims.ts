@@ -1,0 +1,92 @@
+import { DomainError } from '../errors.ts'
+import { isIssuer, type TokenSource } from '../sign-in.ts'
+import {
+  type Role,
+  roleNames,
+  type Scope,
+  type SignedIn,
+  type Subject,
+  scopeNames,
+} from '../users/subject.ts'
+
+/** The refusal of an Authorization header, with a problem that the client may read. */
+export const refused = (problem: string, cause?: unknown): DomainError =>
+  new DomainError('UNAUTHENTICATED', `Authorization: ${problem}`, { cause })
+
+/** The claims of a token, as its JSON has them: of any type. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** How the claims of a token are read. */
+export type ClaimRule = Pick<TokenSource, 'subjectClaim' | 'rolesClaim'> & Pick<Subject, 'isMain'>
+
+/**
+ * Reads verified claims. Keeps no role and no scope that the server does not know.
+ * @throws {DomainError} UNAUTHENTICATED if the subject or the issuer is not a text within its bounds.
+ */
+export function readClaims(claims: Claims, rule: ClaimRule): SignedIn {
+  const { subjectClaim, rolesClaim, isMain } = rule
+  const issuer = readIssuer(claims)
+  const sub = checkSubject(claimOf(claims, subjectClaim), subjectClaim)
+  const roles = rolesClaim === undefined ? [] : wordsOf(claimOf(claims, rolesClaim), /[\s,]+/)
+  const scopes = ['scope', 'scp'].flatMap((name) => wordsOf(ownValue(claims, name), / +/))
+  return {
+    subject: { issuer, sub, isMain },
+    roles: setOf(
+      roleNames.filter((name) => roles.some((role) => role.toLowerCase() === name.toLowerCase())),
+    ),
+    scopes: setOf(scopeNames.filter((name) => scopes.includes(name))),
+  }
+}
+
+/** What `Dev <subject>` says. @throws {DomainError} UNAUTHENTICATED if the subject is not within its bounds. */
+export const readDevSubject = (sub: string): SignedIn => ({
+  subject: { issuer: '', sub: checkSubject(sub, 'subject'), isMain: true },
+  roles: none,
+  scopes: none,
+})
+
+const subjectBytesMax = 255
+
+function checkSubject(sub: unknown, name: string): string {
+  const isRight =
+    typeof sub === 'string' &&
+    sub !== '' &&
+    sub.isWellFormed() &&
+    !/\p{Cc}/u.test(sub) &&
+    Buffer.byteLength(sub) <= subjectBytesMax
+  if (isRight) return sub
+  throw refused(
+    `"${name}" must be a text of 1 to ${subjectBytesMax} bytes without control characters`,
+  )
+}
+
+/** The `iss` of a token. Empty if it has none. */
+function readIssuer(claims: Claims): string {
+  const issuer = ownValue(claims, 'iss')
+  if (issuer === undefined) return ''
+  if (typeof issuer === 'string' && isIssuer(issuer)) return issuer
+  throw refused('"iss" must be a text of 1 to 255 bytes without white space')
+}
+
+const isObject = (value: unknown): value is Claims =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const ownValue = (value: unknown, name: string): unknown =>
+  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+
+/** A claim by its name, which may hold dots, as that of a URL does, or else by a path of names with dots between them. */
+function claimOf(claims: Claims, name: string): unknown {
+  const exact = ownValue(claims, name)
+  return exact === undefined ? name.split('.').reduce<unknown>(ownValue, claims) : exact
+}
+
+function wordsOf(claim: unknown, separator: RegExp): readonly string[] {
+  const words = typeof claim === 'string' ? claim.split(separator) : claim
+  return Array.isArray(words) ? words.filter((word) => typeof word === 'string') : []
+}
+
+const none: ReadonlySet<never> = new Set()
+
+/** Most tokens have no role and no scope, and share a set. */
+const setOf = <Name extends Role | Scope>(names: readonly Name[]): ReadonlySet<Name> =>
+  names.length === 0 ? none : new Set(names)

@@ -135,8 +135,8 @@ export function createLoaders(
     listLoader<O, Item, More>(visibility, listOf)
   return {
     user: loader(users.byIds.bind(users)),
-    /** The account of a handle. */
     owner: loader(handles.findOwners.bind(handles)),
+    userByHandle: loader(users.byHandles.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
     live,
     viewerFollows,

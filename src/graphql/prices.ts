@@ -30,8 +30,8 @@ export const followeesPerPrice = 200
  */
 export const fanOutsOfTimeline = 3
 
-/** The commands of a mutation: those of its transaction. */
-export const mutationCommands = 13
+/** The commands of a mutation: those of its transaction, and the read of the account of a handle. */
+export const mutationCommands = 14
 
 /**
  * The commands of a timeline's page for versions: those of the kept answer, of the reader, and of the authors in two

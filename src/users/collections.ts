@@ -1,7 +1,7 @@
 import { collectionOf } from '../db/collection-spec.ts'
 import { date, list, object, text, whole } from '../db/shape.ts'
 
-/** A handle that an account gave up, and that nobody else may take until a time. */
+/** A handle that an account gave up, and that no other account may take until a time. */
 export interface FormerHandle {
   readonly handle: string
   readonly until: Date

@@ -1,5 +1,5 @@
-import { requestTimeout } from '../db/client.ts'
-import type { Collections, HandleDoc } from '../db/collections.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
+import type { Collections, HandleDoc, UserDoc } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -38,6 +38,30 @@ export class Handles {
         .filter(({ _id }) => asked.has(_id))
         .map(({ _id, account }) => [_id as Handle, account as UserId]),
     )
+  }
+
+  /** The documents of the accounts that have handles now, or had them a moment ago. One command. */
+  async findOwnerDocs(handles: readonly Handle[]): Promise<UserDoc[]> {
+    const { collections } = this.parts
+    const users = {
+      from: collections.users.collectionName,
+      localField: 'account',
+      foreignField: '_id',
+      pipeline: [{ $match: { deletedAt: { $exists: false } } }],
+      as: 'owner',
+    }
+    const current = { _id: { $in: [...handles] }, until: { $exists: false } }
+    return collections.handles
+      .aggregate<UserDoc>(
+        [
+          { $match: current },
+          { $lookup: users },
+          { $unwind: '$owner' },
+          { $replaceWith: '$owner' },
+        ],
+        { ...requestTimeout, ...singleBatch },
+      )
+      .toArray()
   }
 
   /** Whether an account could take a handle now. One command. @param account undefined: a new account. */

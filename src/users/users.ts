@@ -81,12 +81,22 @@ export class Users {
     findAtOnce(this.parts.collections.users, hasAccount(ids)),
   )
 
+  private readonly loadOwners = shareFewKeys('owners', (handles: readonly Handle[]) =>
+    this.parts.handles.findOwnerDocs(handles),
+  )
+
   constructor(private readonly parts: UsersParts) {}
 
   /** The accounts among `ids`. One command, which concurrent reads of few accounts share. */
   async byIds(ids: readonly UserId[]): Promise<Map<UserId, User>> {
     const own = new Set<string>(ids)
     return usersIn((await this.loadDocs(ids)).filter(({ _id }) => own.has(_id)))
+  }
+
+  /** The accounts that have handles now. One command, which concurrent reads of few handles share. */
+  async byHandles(handles: readonly Handle[]): Promise<Map<Handle, User>> {
+    const owners = usersIn(await this.loadOwners(handles))
+    return new Map([...owners.values()].map((user) => [user.handle, user]))
   }
 
   /**
@@ -281,11 +291,15 @@ export class Users {
     actor: UserId,
     { handle, ...profile }: Profile & { readonly handle?: Handle | undefined },
   ): Promise<Profile> {
-    const { name } = profile
-    const isReserved = name !== undefined && this.parts.reserved.has(name)
-    const known =
-      handle ?? (isReserved ? (await this.byIds([actor])).get(actor)?.handle : undefined)
-    return this.checkProfile(known, profile)
+    const isReserved = profile.name !== undefined && this.isReservedName(profile.name)
+    const current = isReserved ? (await this.byIds([actor])).get(actor)?.handle : undefined
+    return this.checkProfile(handle ?? current, profile)
+  }
+
+  /** Whether a name would be right but for the reserved names. */
+  private isReservedName(name: string): boolean {
+    const { text, problem } = checkedText(name.trim(), nameRules)
+    return problem === undefined && this.parts.reserved.has(text)
   }
 
   /** Gives an account another handle, and keeps the one before for it. Four commands; one if it has the handle. */

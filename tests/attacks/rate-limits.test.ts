@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
-import { handle, openAccounts } from '../support/services.ts'
+import { handle, openAccounts, subjectOf } from '../support/services.ts'
 import { farFuture, secret, signToken } from './attack.ts'
 
 const perViewer = { RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '5', AUTH_JWT_SECRET: secret }
@@ -106,6 +106,7 @@ describe('an address with many accounts', () => {
     expect(await use('ann', 9)).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429])
     expect(await use('ben', 4)).toEqual([200, 200, 200, 200])
     expect(await use('cat', 2)).toEqual([200, 429])
+    await crowded.services.subjects.load(subjectOf('dan'))
     const { result, commands } = await recorded(crowded.database.client, () =>
       send('dan', '2001:0DB8:0001:0001:ffff::2'),
     )

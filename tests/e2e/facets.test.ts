@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { commandPrice } from '../../src/graphql/prices.ts'
-import { IdMint, type PostId } from '../../src/lib/ids.ts'
+import { type Handle, IdMint, type PostId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
@@ -62,7 +62,10 @@ beforeAll(async () => {
 test('the facets of a post and a comment are stored, and read in code points of the stored text', async () => {
   const { posts } = app.services.collections
   const stored = await posts.findOne({ author: ann })
-  const places = expected.map(({ kind, start, end }) => ({ kind, start, end }))
+  const places = expected.map(({ kind, start, end, user }) => ({
+    ...{ kind, start, end },
+    ...(kind === 'MENTION' && { account: user?.handle ?? '' }),
+  }))
   expect([stored?.facets, stored?.comments?.[0]?.facets]).toEqual([places, places])
   expect(await read()).toEqual([expected, expected])
 })
@@ -127,7 +130,7 @@ test('the mentioned users of a page are read together, and the price covers the 
     return labelsOf(commands)
   }
   const without = await commandsOf(page(40, 'start handle'))
-  expect(without).toEqual(['read posts', 'read restrictions', 'read user_stats'])
+  expect(without).toEqual(['read posts', 'read restrictions', 'read users'])
   for (const user of ['user { name avatarUrl }', 'user { id }', 'user { __typename }']) {
     const [small, large] = [await commandsOf(page(1, user)), await commandsOf(page(40, user))]
     expect(large).toEqual(small)
@@ -137,7 +140,7 @@ test('the mentioned users of a page are read together, and the price covers the 
 
 test('a page that repeats is kept with its facets, but not with the mentioned users', async () => {
   const [reader, late] = [handle('reader'), handle('late')]
-  await openAccounts(app.services, [reader])
+  await openAccounts(app.services, [reader, late])
   await create(reader, { text: '@late' })
   await app.rest()
   const page = (selected: string) =>
@@ -146,10 +149,12 @@ test('a page that repeats is kept with its facets, but not with the mentioned us
     (await ask(reader, page(selected))).data.timeline.edges[0].node.facets[0]
   for (let times = 0; times < 4; times++) {
     expect(await facetOf('')).toEqual({ handle: 'late' })
-    expect(await facetOf('user { name }')).toEqual({ handle: 'late', user: null })
+    expect(await facetOf('user { name }')).toEqual({ handle: 'late', user: { name: 'late' } })
   }
   const { commands } = await recorded(app.database.client, () => facetOf(''))
   expect(labelsOf(commands)).toEqual(['read versions'])
-  await openAccounts(app.services, [late])
-  expect(await facetOf('user { name }')).toMatchObject({ user: { name: 'late' } })
+  await app.services.users.update(late, { handle: 'later' as Handle, name: 'Later' })
+  expect(await facetOf('user { name handle }')).toEqual({
+    ...{ handle: 'late', user: { name: 'Later', handle: 'later' } },
+  })
 })

@@ -14,7 +14,7 @@ import {
   thirdUser,
 } from '../support/mutation-cases.ts'
 import { share } from '../support/repetition.ts'
-import { handle, openAccounts } from '../support/services.ts'
+import { handle, openAccounts, subjectOf } from '../support/services.ts'
 
 const app = useApp()
 const cases = mutationCases(app)
@@ -24,7 +24,8 @@ const names = Object.keys(cases) as Name[]
 beforeAll(() => openAccounts(app.services, [thirdUser]))
 
 const leave = async ({ viewer }: Pair) => {
-  await app.services.users.delete(viewer)
+  const { subjects, users } = app.services
+  await users.delete((await subjects.find(subjectOf(viewer))) ?? viewer)
   await app.rest()
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { type TestApp, useApp } from '../support/app.ts'
-import { expectUnauthenticated, now, who } from '../support/sign-in.ts'
+import { expectUnauthenticated, now, viewerOf, who } from '../support/sign-in.ts'
 
 const published: JWK[] = []
 let fetches = 0
@@ -35,7 +35,7 @@ describe('keys at a URL', () => {
 
   test('keys at AUTH_JWKS_URL verify tokens, and a secret does not', async () => {
     const sign = await key('first')
-    expect((await who(keyed, `Bearer ${await sign('bob')}`)).data.viewer.handle).toBe('bob')
+    expect((await who(keyed, `Bearer ${await sign('bob')}`)).data.viewer).toEqual(viewerOf('bob'))
     const confused = new SignJWT({ sub: 'bob', exp: now() + 60 })
       .setProtectedHeader({ alg: 'HS256', kid: 'first' })
       .sign(new TextEncoder().encode(JSON.stringify(published[0])))
@@ -48,7 +48,7 @@ describe('keys at a URL', () => {
     const old = await key('old')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
     const token = await old('bob', 600)
-    expect((await who(keyed, `Bearer ${token}`)).data.viewer.handle).toBe('bob')
+    expect((await who(keyed, `Bearer ${token}`)).data.viewer).toEqual(viewerOf('bob'))
     published.length = 0
     const changed = await key('changed')
     const before = fetches
@@ -57,7 +57,9 @@ describe('keys at a URL', () => {
     }
     expect(fetches).toBe(before)
     vi.setSystemTime(Date.now() + 31_000)
-    expect((await who(keyed, `Bearer ${await changed('bob')}`)).data.viewer.handle).toBe('bob')
+    expect((await who(keyed, `Bearer ${await changed('bob')}`)).data.viewer).toEqual(
+      viewerOf('bob'),
+    )
     expect(fetches).toBe(before + 1)
     expectUnauthenticated(await who(keyed, `Bearer ${await old('bob')}`))
     // A verification counts for a minute.
@@ -70,7 +72,7 @@ describe('keys at a URL', () => {
     // Servers fetch the keys again 30 s after they last did.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 300_000 })
     const token = await sign('bob', 30)
-    expect((await who(keyed, `Bearer ${token}`)).data.viewer.handle).toBe('bob')
+    expect((await who(keyed, `Bearer ${token}`)).data.viewer).toEqual(viewerOf('bob'))
     vi.setSystemTime(Date.now() + 36_000)
     const refused = await who(keyed, `Bearer ${token}`)
     expectUnauthenticated(refused)

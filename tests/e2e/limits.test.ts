@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { messageLengthMax } from '../../src/graphql/errors.ts'
 import { limits } from '../../src/graphql/limits.ts'
 import { userNodeId } from '../../src/graphql/node-id.ts'
@@ -9,7 +9,7 @@ import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
 import { noteFact } from '../support/facts.ts'
 import { recorded } from '../support/mongo.ts'
 import { root } from '../support/process.ts'
-import { handle } from '../support/services.ts'
+import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
 const production = useApp({ NODE_ENV: 'production', AUTH_JWT_SECRET: 's'.repeat(32) })
@@ -154,6 +154,12 @@ const get = async (query: string, headers: Record<string, string> = {}): Promise
 }
 
 describe('a request beyond a limit is refused without a command', () => {
+  // The server remembers the account of a subject.
+  beforeAll(async () => {
+    await openAccounts(app.services, [handle('ann')])
+    await app.send({ as: 'ann', query: plain })
+  })
+
   test.each(Object.entries(refused))('refused without a command: %s', async (name, refusal) => {
     const { result, commands } = await recorded(app.database.client, () =>
       app.send({ as: 'ann', ...refusal.request }),

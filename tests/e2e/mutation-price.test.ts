@@ -9,7 +9,7 @@ import {
 import { expect, test } from 'vitest'
 import { commandPrice } from '../../src/graphql/prices.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
-import { useApp, withLimits } from '../support/app.ts'
+import { knowViewers, useApp, withLimits } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { type MutationName, mutationCases, newPair } from '../support/mutation-cases.ts'
@@ -60,6 +60,7 @@ test.each(share(1, cases))(
     const pair = await newPair(app)
     const variables = { input: { ...(await ready(pair)), clientMutationId: 'once' } }
     const query = `mutation ($input: ${input}) { ${name}(input: $input) { ${selection} } }`
+    await knowViewers(app, pair.viewer)
     const { result, commands } = await recorded(app.database.client, () =>
       app.send({ as: pair.viewer, query, variables }),
     )

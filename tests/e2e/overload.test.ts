@@ -32,7 +32,7 @@ function sendRaw(body: string, length = body.length, path = '/graphql'): Socket 
 describe('a server with as many requests as it executes and lets wait', () => {
   test('more requests are refused with 503 and Retry-After, without a command, and the others are answered', async () => {
     await using _ = await failCommand(busy.database.client, {
-      failCommands: ['find'],
+      failCommands: ['aggregate'],
       times: 1,
       blockMs: 1_500,
     })
@@ -63,7 +63,7 @@ describe('a server with as many requests as it executes and lets wait', () => {
 
   test('a request is refused under each spelling of the URL', async () => {
     await using _ = await failCommand(busy.database.client, {
-      failCommands: ['find'],
+      failCommands: ['aggregate'],
       times: 1,
       blockMs: 1_500,
     })
@@ -82,7 +82,7 @@ describe('a server with as many requests as it executes and lets wait', () => {
 
   test('a request is refused before its body is sent, and health checks are answered', async () => {
     await using _ = await failCommand(busy.database.client, {
-      failCommands: ['find'],
+      failCommands: ['aggregate'],
       times: 1,
       blockMs: 1_500,
     })
@@ -100,7 +100,7 @@ describe('a server with as many requests as it executes and lets wait', () => {
 
   test('a request that waits gives up its place when its client leaves', async () => {
     await using _ = await failCommand(busy.database.client, {
-      failCommands: ['find'],
+      failCommands: ['aggregate'],
       times: 1,
       blockMs: 2_300,
     })

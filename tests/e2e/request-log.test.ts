@@ -60,7 +60,8 @@ test('production logs one line a request: operation, hashed viewer, status, code
     viewer: createHash('sha256').update('ann').digest('hex').slice(0, 12),
     status: 200,
     code: 'OK',
-    commands: 1,
+    // The user, and once a minute the account of the viewer's subject.
+    commands: 2,
   })
   expect(line?.requestId).toMatch(/^[0-9a-f-]{36}$/)
   expect(line?.ms).toBeGreaterThanOrEqual(0)

@@ -7,7 +7,7 @@ import { labelsOf } from '../support/commands.ts'
 import { recordingLog } from '../support/jobs.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
-import { handle, openAccounts } from '../support/services.ts'
+import { handle, openAccounts, subjectOf } from '../support/services.ts'
 
 const limits = {
   RATE_LIMIT_STORE: 'mongodb',
@@ -43,6 +43,7 @@ test('a request costs one command more, and says what is left', async () => {
   const query = '{ user(handle: "ann") { name } rateLimit { limit remaining cost } }'
   // A document that the server does not know costs one more.
   await app.send({ query })
+  await app.services.subjects.load(subjectOf(cat))
   const { result, commands } = await recorded(app.database.client, () =>
     app.send({ as: cat, query }),
   )

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { ConcurrencyLimit } from '../../src/http/concurrency-limit.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import { useApp } from '../support/app.ts'
+import { knowViewers, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
 import { gate } from '../support/jobs.ts'
@@ -52,12 +52,14 @@ const like = (fan: UserId, postId: string) =>
 
 /** The labels of all commands of some work, until its jobs are done. */
 async function labelsOfAll<T>(work: () => Promise<T>) {
+  await knowViewers(app, lone, ...fans)
   const { result, commands } = await recorded(app.database.client, work)
   return { result, labels: labelsOf(commands) }
 }
 
 /** The commands of a transaction of follows with idempotency keys. */
 const followTransaction = [
+  'read handles',
   'read users',
   'read idempotency_keys',
   'read followers',
@@ -105,7 +107,7 @@ const likeTransaction = [
 /** The commands of the answers: the post with its counts and the viewer's flags, and the viewer. */
 const likeAnswers = ['read restrictions', 'read posts', 'read posts', 'read users']
 
-test('a follow costs 26 commands alone, with its job and its answer', async () => {
+test('a follow costs 27 commands alone, with its job and its answer', async () => {
   const { result, labels } = await labelsOfAll(() => follow(lone, famous))
   expect(result.followUser).toMatchObject({ changed: true, user: { viewerFollows: true } })
   expect(labels).toEqual([...followTransaction, ...followJobs, ...followAnswers].sort())

@@ -49,8 +49,8 @@ describe.each(['text', 'author'] as const)('a query with entries of content %s',
   })
 
   const asked: readonly [fields: string, embedded: boolean][] = [
-    ['id createdAt author { handle }', true],
-    ['id createdAt author { handle } text', entries === 'text'],
+    ['id createdAt author { id }', true],
+    ['id createdAt author { id } text', entries === 'text'],
     ['id text likeCount', false],
   ]
 

@@ -39,6 +39,11 @@ export interface TestApp {
 /** The data of an answer without errors. Root fields are null only if the answer has an error. */
 export type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
 
+/** Has a server remember the accounts of these subjects, which it otherwise reads in their first requests. */
+export async function knowViewers(app: Pick<TestApp, 'send'>, ...subjects: readonly string[]) {
+  await Promise.all(subjects.map((as) => app.send({ as, query: '{ viewer { id } }' })))
+}
+
 /** A POST to /graphql. */
 export interface GraphqlRequest {
   /** The viewer, who signs in by `Dev`. Undefined: an anonymous request. */

@@ -6,7 +6,7 @@ import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { readPages } from '../../src/list/pipeline.ts'
 import type { TestApp } from './app.ts'
-import { handle, openAccounts } from './services.ts'
+import { handle, openAccounts, subjectOf } from './services.ts'
 
 /** The mutations of the schema. */
 export type MutationName = Exclude<keyof Mutation, '__typename'>
@@ -87,7 +87,8 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     return toOther(pair)
   }
   const leave = async ({ viewer }: Pair) => {
-    await app.services.users.delete(viewer)
+    const { subjects, users } = app.services
+    await users.delete((await subjects.find(subjectOf(viewer))) ?? viewer)
     await app.rest()
   }
   const rename = ({ viewer }: Pair) =>

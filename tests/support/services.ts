@@ -156,9 +156,11 @@ export async function storeOf(
 export async function openAccounts({ collections }: Services, ids: readonly UserId[]) {
   const createdAt = new Date()
   await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
-  await collections.handles.insertMany(ids.map((id) => ({ _id: id, account: id })))
-  const keyOf = (id: UserId) => subjectKey(subjectOf(id))
-  await collections.subjects.insertMany(ids.map((id) => ({ _id: keyOf(id), account: id })))
+  const names = (_id: string, account: UserId) => ({
+    replaceOne: { filter: { _id }, replacement: { account }, upsert: true },
+  })
+  await collections.handles.bulkWrite(ids.map((id) => names(id, id)))
+  await collections.subjects.bulkWrite(ids.map((id) => names(subjectKey(subjectOf(id)), id)))
   const zero = { followers: 0, following: 0, posts: 0 }
   await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
 }

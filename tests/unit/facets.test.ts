@@ -242,7 +242,11 @@ test(`a text has at most ${facetsMax} facets, the first of the text`, () => {
 test('facets that were stored are named as they are, and missing ones are found', () => {
   const text = '😀 @Ann @bob'
   const stored = [{ kind: 'MENTION', start: 7, end: 11 }] as const
-  expect(nameFacets(text, stored)).toEqual([{ ...stored[0], handle: 'bob', tag: null, url: null }])
+  const named = { ...stored[0], handle: 'bob', tag: null, url: null }
+  expect(nameFacets(text, stored)).toEqual([{ ...named, mentioned: 'bob' }])
+  const mentionOf = (account: string) =>
+    nameFacets(text, [{ ...stored[0], account }]).map(({ mentioned }) => mentioned)
+  expect([mentionOf('VluvbKMVL44'), mentionOf('')]).toEqual([['VluvbKMVL44'], [null]])
   expect(nameFacets(text).map(({ handle }) => handle)).toEqual(['ann', 'bob'])
 })
 

@@ -2,8 +2,13 @@ import { expect, test, vi } from 'vitest'
 import type { Context } from '../../src/graphql/context.ts'
 import { mutate } from '../../src/graphql/mutate.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { subjectOf } from '../support/services.ts'
 
-const context = { requireViewer: () => 'ann' as UserId, forget: () => {} } as unknown as Context
+const context = {
+  requireViewer: () => 'ann' as UserId,
+  requireSubject: () => subjectOf('ann'),
+  forget: () => {},
+} as unknown as Context
 
 const run = (clientMutationId: string) =>
   mutate(

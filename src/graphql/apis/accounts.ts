@@ -12,6 +12,7 @@ export const accountsApi: Api = {
     loads: {
       // The account, and the blocks that hide it.
       ...loadedBy({ name: 'profile', commands: 2 }, 'User', profileFields),
+      ...loadedBy({ name: 'own profile', commands: 1 }, 'Viewer', ['handle']),
       ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
         'followerCount',
         'followingCount',
@@ -21,7 +22,6 @@ export const accountsApi: Api = {
     existence: {
       User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
     },
-    fieldCommands: { 'Viewer.handle': 1 },
     pageCommands: { 'User.followers': 3, 'User.following': 3, 'User.posts': 3 },
   },
 }

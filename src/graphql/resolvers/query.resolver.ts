@@ -29,8 +29,12 @@ export class QueryResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const account = await ctx.loaders.owner.load(parseHandle('handle', handle))
-    return account && presentUser(ctx, account, selectionOf(info))
+    const { loaders } = ctx
+    const user = await loaders.userByHandle.load(parseHandle('handle', handle))
+    if (!user) return null
+    loaders.user.prime(user.id, user)
+    loaders.live.prime(user.id, { _id: user.id })
+    return presentUser(ctx, user.id, selectionOf(info))
   }
 
   @Query(() => Boolean, {

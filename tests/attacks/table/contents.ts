@@ -152,6 +152,7 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
   commentId: [...forgedIds, otherIds.user, otherIds.post, otherIds.like],
   text: texts,
   name: names,
+  handle: handles,
   bio: texts,
   avatarUrl: urls,
   bannerUrl: urls,

@@ -73,7 +73,7 @@ function signBytes(alg: string, key: KeyObject, bytes: Buffer): Buffer {
   return sign(digestOf(alg), bytes, alg.startsWith('PS') ? { key, padding, saltLength } : key)
 }
 
-/** Signs tokens with a key of its own by one algorithm, whatever their headers say. */
+/** Signs tokens with a key of its own, whatever their headers say. */
 export class Signer {
   private readonly key: Key
 
@@ -95,14 +95,21 @@ export class Signer {
     throw new Error('a key pair has no secret')
   }
 
-  /** @param claims an object, or a text in its place. */
-  sign(claims: unknown, header: unknown = { alg: this.alg, typ: 'JWT', kid: this.kid }): string {
+  /**
+   * @param claims an object, or a text in its place.
+   * @param by the algorithm that signs, whatever the header says.
+   */
+  sign(
+    claims: unknown,
+    header: unknown = { alg: this.alg, typ: 'JWT', kid: this.kid },
+    by = this.alg,
+  ): string {
     const signed = `${encode(header)}.${encode(claims)}`
-    const { alg, key } = this
+    const { key } = this
     const signature =
       'secret' in key
-        ? createHmac(digestOf(alg), key.secret).update(signed).digest()
-        : signBytes(alg, key.privateKey, Buffer.from(signed))
+        ? createHmac(digestOf(by), key.secret).update(signed).digest()
+        : signBytes(by, key.privateKey, Buffer.from(signed))
     return `${signed}.${signature.toString('base64url')}`
   }
 }

@@ -46,7 +46,7 @@ describe('private data', () => {
       `${name}: followUser(input: {user: {handle: "${name}"}}) { changed }`
     const ids: string[] = []
     for (const name of ['ann', 'bob', 'cat', 'dan', 'eve']) {
-      await app.services.users.create(handle(name), { name })
+      await dev.services.users.create(handle(name), { name })
       const published = `createPost(input: {text: "by @${name}"}) { post { id } }`
       ids.push((await done(name, published)).createPost.post.id)
     }

@@ -86,13 +86,15 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
     await app.services.restrictions[kind](pair.viewer, pair.other)
     return toOther(pair)
   }
-  const leave = async ({ viewer }: Pair) => {
-    const { subjects, users } = app.services
-    await users.delete((await subjects.find(subjectOf(viewer))) ?? viewer)
+  /** The account that a viewer has now. */
+  const accountOf = async ({ viewer }: Pair) =>
+    (await app.services.subjects.find(subjectOf(viewer))) ?? viewer
+  const leave = async (pair: Pair) => {
+    await app.services.users.delete(await accountOf(pair))
     await app.rest()
   }
-  const rename = ({ viewer }: Pair) =>
-    app.services.users.update(viewer, { name: 'Later', bio: 'Written later' })
+  const rename = async (pair: Pair) =>
+    app.services.users.update(await accountOf(pair), { name: 'Later', bio: 'Written later' })
 
   const published = async (author: UserId) => app.services.posts.create(author, { text: 'Theirs' })
   const newestOne = { limit: 1, backward: false }

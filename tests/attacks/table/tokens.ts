@@ -67,11 +67,6 @@ const tokens: Readonly<Record<string, string>> = {
       {},
       { $ne: 1 },
       '',
-      ' ',
-      'ANN',
-      'ann ',
-      '$ne',
-      '__proto__',
       'a'.repeat(5_000),
       '\u0000',
       '\ud800',
@@ -118,10 +113,17 @@ const headers: Readonly<Record<string, readonly string[]>> = {
 const mutation = JSON.stringify({
   query: 'mutation { createUser(input: {name: "x"}) { user { id } } }',
 })
-const signedIn = (name: string, values: readonly string[]): Attack =>
+/** Subjects that are no handles. Their accounts need one. */
+const subjects = [' ', 'ANN', 'ann ', '$ne', '__proto__', '{"$ne":1}', 'auth0|5f7c8e', '../ann']
+
+const signedIn = (
+  name: string,
+  values: readonly string[],
+  answer = '401 UNAUTHENTICATED',
+): Attack =>
   rawAttack(
     `a token: ${name}`,
-    ['401 UNAUTHENTICATED'],
+    [answer],
     [
       bytesOf({
         headers: [
@@ -139,5 +141,18 @@ export const tokenAttacks: readonly Attack[] = [
   ...['Dev ann', 'dev ann', 'DEV ben'].map(
     (value): Attack => ({ ...signedIn(value, [value]), only: 'production' }),
   ),
-  ...['Dev ANN', 'Dev $ne', 'Dev __proto__', 'Dev a b'].map((value) => signedIn(value, [value])),
+  ...subjects.map((sub) =>
+    signedIn(
+      `the subject ${JSON.stringify(sub)}`,
+      [`Bearer ${signToken({ ...claims, sub })}`],
+      '200 BAD_USER_INPUT',
+    ),
+  ),
+  ...['Dev ANN', 'Dev $ne', 'Dev __proto__'].map(
+    (value): Attack => ({
+      ...signedIn(value, [value], '200 BAD_USER_INPUT'),
+      only: 'development',
+    }),
+  ),
+  signedIn('Dev a b', ['Dev a b']),
 ]

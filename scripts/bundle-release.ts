@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 
 // Writes the command line of an earlier release as one file, which tests/integration/mixed-releases.all.test.ts runs beside
 // this release. It loads its packages from the node_modules of this release, and contains those that are no longer there.
@@ -14,11 +13,22 @@ import { build } from 'esbuild'
 const checkout = resolve(process.argv[2] ?? '.')
 const revision = ['-C', checkout, 'rev-parse', '--short=7', 'HEAD']
 const commit = execFileSync('git', revision).toString().trim()
-const packagesOf = (folder: string) =>
-  Object.keys(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).dependencies)
-const own = new Set(packagesOf(join(import.meta.dirname, '..')))
-const require = createRequire(join(checkout, 'package.json'))
-const gone = packagesOf(checkout).filter((name) => !own.has(name))
+const require = createRequire(join(import.meta.dirname, '../package.json'))
+
+/** Leaves packages of this release where they are. Those that are no longer there become part of the bundle. */
+const ownPackages: Plugin = {
+  name: 'own-packages',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      if (kind === 'entry-point') return undefined
+      try {
+        require.resolve(path)
+        return { path, external: true }
+      } catch {
+        return undefined
+      }
+    }),
+}
 const { outputFiles } = await build({
   entryPoints: [join(checkout, 'dist/main.js')],
   bundle: true,
@@ -27,10 +37,9 @@ const { outputFiles } = await build({
   // GraphQL types have the names of their classes.
   keepNames: true,
   platform: 'node',
-  target: 'node20',
+  target: 'node20.10',
   format: 'esm',
-  packages: 'external',
-  alias: Object.fromEntries(gone.map((name) => [name, require.resolve(name)])),
+  plugins: [ownPackages],
   banner: {
     js: "import * as moduleForBundle from 'node:module'; globalThis.require = moduleForBundle.createRequire(import.meta.url);",
   },

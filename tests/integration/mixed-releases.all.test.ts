@@ -95,7 +95,7 @@ describe(`a server of ${previous} beside this release`, () => {
     const mixed = await openMixed()
     const { old, world, start, command, db } = mixed
     const early = await command('serve')
-    expect(early.stderr).toContain('has schema version 2, and this release needs version 4')
+    expect(early.stderr).toContain('has schema version 2, and this release needs version 5')
     expect((await command('migrate')).stdout).toContain('migrate --previous-stopped')
     const again = feedline(['serve'], mixed.env, folder)
     const current = await start()

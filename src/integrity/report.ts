@@ -2,7 +2,7 @@
 export interface InvariantId {
   /** The name of its file in `invariants`. */
   readonly name: string
-  readonly law: 'L1' | 'L2' | 'L3' | 'L4'
+  readonly law: 'L1' | 'L2' | 'L3' | 'L4' | 'L6'
 }
 
 /** The expected and the stored state of a subject. */

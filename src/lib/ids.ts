@@ -42,6 +42,9 @@ export const parseHandle = (text: string): Handle | undefined =>
 export const parseUserId = (text: string): UserId | undefined =>
   mintedPattern.test(text) || handlePattern.test(text) ? (text as UserId) : undefined
 
+/** Whether an id is of {@link mintUserId}, and so no handle. */
+export const isMintedUserId = (id: string): boolean => mintedPattern.test(id)
+
 const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const digits = `0123456789${capitals}${capitals.toLowerCase()}`
 

@@ -1,6 +1,7 @@
 import { Stamping } from '../db/stamps.ts'
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkAccounts } from '../integrity/invariants/accounts.ts'
+import { checkHandlesAndSubjects } from '../integrity/invariants/handles-and-subjects.ts'
 import { Handles } from './handles.ts'
 import { KeptAccounts } from './kept-accounts.ts'
 import { ReservedNames } from './names.ts'
@@ -28,5 +29,5 @@ export const accounts = defineFeature({
   },
   tasks: () => ({}),
   removal: () => ({}),
-  invariants: { counted: [checkAccounts] },
+  invariants: { counted: [checkAccounts, checkHandlesAndSubjects] },
 })

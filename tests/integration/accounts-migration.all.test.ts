@@ -68,11 +68,16 @@ test(
       await ask(old.url, as, `mutation { createUser(input: { name: "${as}" }) { user { id } } }`)
     for (const [n, as] of handles.entries()) {
       const follows = [1, 2, 3].map(
-        (step) => `f${step}: followUser(input: { user: { handle: "${at(n + step)}" } }) { changed }`,
+        (step) =>
+          `f${step}: followUser(input: { user: { handle: "${at(n + step)}" } }) { changed }`,
       )
       await ask(old.url, as, `mutation { ${follows.join(' ')} }`)
     }
-    await ask(old.url, at(0), `mutation { blockUser(input: { user: { handle: "${at(3)}" } }) { changed } }`)
+    await ask(
+      old.url,
+      at(0),
+      `mutation { blockUser(input: { user: { handle: "${at(3)}" } }) { changed } }`,
+    )
     const mention = await publish(old.url, at(1), `hello @${at(2)} and @gone`)
     await delivered()
     const ids = new Map<string, string>()
@@ -82,7 +87,10 @@ test(
     const documents = async () =>
       Object.fromEntries(
         await Promise.all(
-          names.map(async (one) => [one, await db.collection(one).find().sort({ _id: 1 }).toArray()]),
+          names.map(async (one) => [
+            one,
+            await db.collection(one).find().sort({ _id: 1 }).toArray(),
+          ]),
         ),
       )
     const before = await documents()
@@ -97,7 +105,11 @@ test(
         published.push({ by: n % count, id: await publish(url, at(n), `post ${n}`) })
         await ask(url, at(n), `mutation { updateUser(input: { bio: "${n}" }) { user { bio } } }`)
         const pair = `input: { user: { handle: "${at(n + 5)}" } }`
-        await ask(url, at(n), `mutation { a: followUser(${pair}) { changed } b: unfollowUser(${pair}) { changed } }`)
+        await ask(
+          url,
+          at(n),
+          `mutation { a: followUser(${pair}) { changed } b: unfollowUser(${pair}) { changed } }`,
+        )
       }
     }
     const running = traffic()
@@ -114,7 +126,11 @@ test(
     noteFact(`a migration from ${previous}: ${published.length} posts under traffic, none refused`)
 
     // The previous release opens no account that this one would not know.
-    const late = await send(old.url, 'late', 'mutation { createUser(input: { name: "L" }) { user { id } } }')
+    const late = await send(
+      old.url,
+      'late',
+      'mutation { createUser(input: { name: "L" }) { user { id } } }',
+    )
     expect(late.errors).toHaveLength(1)
     expect(await db.collection('users').findOne({ _id: 'late' as never })).toBeNull()
     const { createUser } = await ask(
@@ -127,7 +143,9 @@ test(
     await delivered()
     const after = await documents()
     for (const one of names.filter((other) => other !== 'users')) {
-      const stored = new Map(after[one].map((doc: { _id: unknown }) => [JSON.stringify(doc._id), doc]))
+      const stored = new Map(
+        after[one].map((doc: { _id: unknown }) => [JSON.stringify(doc._id), doc]),
+      )
       for (const doc of before[one]) {
         const { groups: _, guard: __, ...rest } = doc
         expect(stored.get(JSON.stringify(doc._id)), one).toMatchObject(rest)
@@ -136,7 +154,9 @@ test(
     for (const [n, as] of handles.entries()) {
       const { viewer } = await ask(current.url, as, '{ viewer { handle user { id handle } } }')
       expect(viewer).toEqual({ handle: as, user: { id: ids.get(as), handle: as } })
-      const followees = [0, 1, 2, 3].filter((step) => !([0, 3].includes(n) && [n + step] .some((to) => n + to === 3 && n !== to)))
+      const followees = [0, 1, 2, 3].filter(
+        (step) => !([0, 3].includes(n) && [n + step].some((to) => n + to === 3 && n !== to)),
+      )
       const shown = published.filter(({ by }) =>
         followees.some((step) => (n + step) % count === by),
       )
@@ -145,13 +165,18 @@ test(
         const { timeline } = await ask(current.url, as, page)
         const expected = shown.map(({ id }) => id).toReversed()
         const listed = timeline.edges.map(({ node }: { node: { id: string } }) => node.id)
-        expect(listed.filter((id: string) => id !== mention).slice(0, 90), `${as} ${strategy}`).toEqual(
-          expected.slice(0, 90),
-        )
+        expect(
+          listed.filter((id: string) => id !== mention).slice(0, 90),
+          `${as} ${strategy}`,
+        ).toEqual(expected.slice(0, 90))
       }
     }
     // What was written before names its account, whatever the handle is now.
-    await ask(current.url, at(2), 'mutation { updateUser(input: { handle: "renamed" }) { user { id } } }')
+    await ask(
+      current.url,
+      at(2),
+      'mutation { updateUser(input: { handle: "renamed" }) { user { id } } }',
+    )
     await ask(current.url, 'gone', 'mutation { deleteUser(input: {}) { changed } }')
     const post = `{ post(id: "${mention}") { facets { handle user { id handle } } } }`
     expect((await ask(current.url, at(0), post)).post.facets).toEqual([

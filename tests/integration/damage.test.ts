@@ -11,15 +11,16 @@ import { verified } from '../support/verify.ts'
 import { accountDamages } from './damage/accounts.ts'
 import { documentedInvariants, readIntegrityPage } from './damage/documented.ts'
 import { edgeDamages } from './damage/edges.ts'
+import { handleDamages } from './damage/handles.ts'
 import { listDamages } from './damage/lists.ts'
 import { type Damage, noticedAs, type Scene, tableOf } from './damage/row.ts'
 import { timelineDamages } from './damage/timelines.ts'
 
-const graphDamages = [...accountDamages, ...edgeDamages]
+const graphDamages = [...accountDamages, ...handleDamages, ...edgeDamages]
 const fans = Array.from({ length: 7 }, (_, n) => handle(`fan${n}`))
 const compared = [
   ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'restrictions'] as const),
-  ...(['posts', 'overflow', 'engagements_by_user'] as const),
+  ...(['posts', 'overflow', 'engagements_by_user', 'handles', 'subjects'] as const),
 ]
 /** The fields that repairs and conflicting writes increment, and the version that both renew. */
 const uncompared = { projection: { repairs: 0, guard: 0, audience: 0 } }

@@ -34,6 +34,7 @@ const unshaped: Partial<Record<CollectionName, string>> = {
 /** The beginnings of fields that may have any value of their type, or be absent, without a finding, and why. */
 const free: Readonly<Record<string, string>> = {
   'users.': 'a profile and its times: no other document has them',
+  'subjects.until': 'how long it outlasts an account that is deleted',
   'user_stats.guard': 'raised by writes that must collide',
   'user_stats.audience': 'a version, which only tells that the followers may have changed',
   'user_stats.repairs': 'raised by repairs',

@@ -5,7 +5,7 @@ import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { useServices } from '../support/services.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
 import { activity, addJob, newId, verified } from '../support/verify.ts'
 
 const names = ['ann', 'bob', 'cem', 'dan', 'eve', 'fay', 'gil', 'hal', 'ida'] as const
@@ -45,10 +45,12 @@ const inGraph: readonly Fault[] = [
   },
   {
     name: 'counters without an account, and an account without counters',
-    inject: async ({ services: { collections } }) => {
+    inject: async ({ services }) => {
+      const { user_stats } = services.collections
       const zero = { followers: 0, following: 0, posts: 0 }
-      await collections.user_stats.insertOne({ _id: 'nobody', ...zero })
-      await collections.users.insertOne({ _id: 'newcomer', createdAt: new Date() })
+      await user_stats.insertOne({ _id: 'nobody', ...zero })
+      await openAccounts(services, [handle('newcomer')])
+      await user_stats.deleteOne({ _id: 'newcomer' })
     },
     expected: [
       ['L3 counters', 'nobody', 'none without a live account', 'counters'],

@@ -4,7 +4,13 @@ import { materialisedNames as everyStrategy } from '../../src/feed/strategies/li
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { runCommand } from '../support/command-line.ts'
 import { lawRuns } from '../support/seed.ts'
-import { handle, type ServicesHarness, storeOf, useServices } from '../support/services.ts'
+import {
+  handle,
+  openAccounts,
+  type ServicesHarness,
+  storeOf,
+  useServices,
+} from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 
 const all = 'all that FANOUT_ON_READ shows'
@@ -213,11 +219,9 @@ describe('the command on a database with differences', () => {
   const harness = useServices()
 
   beforeAll(async () => {
-    const { users } = harness.services.collections
-    const createdAt = new Date()
-    await users.insertMany(
-      Array.from({ length: 120 }, (_, n) => ({ _id: `u${String(n).padStart(3, '0')}`, createdAt })),
-    )
+    const ids = Array.from({ length: 120 }, (_, n) => handle(`u${String(n).padStart(3, '0')}`))
+    await openAccounts(harness.services, ids)
+    await harness.services.collections.user_stats.deleteMany({})
   })
 
   test('feedline verify exits with 1 after findings, prints the first hundred, and counts all', async () => {

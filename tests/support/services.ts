@@ -142,6 +142,9 @@ export const handle = (name: string): UserId => name as UserId
 /** The subject of `Dev` tokens. */
 export const subjectOf = (sub: string): Subject => ({ issuer: '', sub, isMain: true })
 
+/** The key of the subject of an account that a test opened with an id. */
+export const keyOf = (id: UserId): string => subjectKey(subjectOf(id))
+
 /** Access to the stored form of a strategy under its current registration, as deliveries use it. */
 export async function storeOf(
   { registry, delivery }: Pick<Services, 'registry' | 'delivery'>,
@@ -160,7 +163,7 @@ export async function openAccounts({ collections }: Services, ids: readonly User
     replaceOne: { filter: { _id }, replacement: { account }, upsert: true },
   })
   await collections.handles.bulkWrite(ids.map((id) => names(id, id)))
-  await collections.subjects.bulkWrite(ids.map((id) => names(subjectKey(subjectOf(id)), id)))
+  await collections.subjects.bulkWrite(ids.map((id) => names(keyOf(id), id)))
   const zero = { followers: 0, following: 0, posts: 0 }
   await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
 }

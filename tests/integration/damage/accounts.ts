@@ -1,3 +1,4 @@
+import { keyOf } from '../../support/services.ts'
 import { addJob, newId } from '../../support/verify.ts'
 import { addToCounters, type Damage } from './row.ts'
 
@@ -77,7 +78,9 @@ export const accountDamages: readonly Damage[] = [
   },
   {
     name: 'an account and its counters are lost, its edges are not',
-    noticed: ({ a }) => [`L3 no-account ${a}`],
+    noticed: ({ a }) => [
+      ...[`L3 no-account ${a}`, `L6 spare-handle "${a}"`, `L6 spare-subject "${keyOf(a)}"`],
+    ],
     answer: 'repaired',
     how: 'cleared like a deleted account',
     clients: 'a follower without a profile',

@@ -143,7 +143,7 @@ export const edgeDamages: readonly Damage[] = [
     name: 'follow and unfollow are in reverse order',
     noticed: ({ c, b }) => [`L3 history ${c}>${b}`, `L3 history-repeat ${c}>${b}`],
     answer: 'reported',
-    how: 'clocks may have differed; the edge stays as both collections have it',
+    how: 'clocks may have differed',
     clients: 'what the user did last',
     inject: ({ services, b, c }) =>
       services.collections.follow_events.insertMany([
@@ -188,7 +188,7 @@ export const edgeDamages: readonly Damage[] = [
     name: 'the mirror of a block is alone',
     noticed: ({ c, b }) => [`L3 mirror ${c}>${b}`],
     answer: 'repaired',
-    how: 'the mirror is removed: its owner blocked no one',
+    how: 'the mirror is removed',
     clients: 'a block that no one can lift',
     inject: ({ services, b, c }) =>
       services.collections.restrictions.insertOne({

@@ -168,7 +168,7 @@ export const listDamages: readonly Damage[] = [
     noticed: ({ post }) => [`L2 by-user ${post.id}.shares of ghost`],
     answer: 'repaired',
     how: 'the share is removed',
-    clients: 'a share by no one, which the next owner of the handle gets',
+    clients: 'a share by no one',
     endsOtherwise: true,
     inject: (scene) => {
       const entry = { _id: newId(), actor: 'ghost' }

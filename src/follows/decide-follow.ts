@@ -64,14 +64,11 @@ function decideFollow(
   if (!begin) return edge ? { changed: true, edge } : { changed: false }
   if (edge) return { changed: false, edge }
   if (blocked.has(key)) {
-    return new DomainError(
-      'FORBIDDEN',
-      `You cannot follow "${followee}": a block exists between you`,
-    )
+    return new DomainError('FORBIDDEN', 'You cannot follow this user: a block exists between you')
   }
   if (live && !live.has(follower)) return noAccount()
   if (live && !live.has(followee)) {
-    return new DomainError('NOT_FOUND', `There is no user "${followee}"`)
+    return new DomainError('NOT_FOUND', 'There is no such user')
   }
   if (live && (live.get(follower)?.following ?? 0) + added >= followeesMax) {
     return tooManyFollowees(followeesMax)

@@ -118,7 +118,7 @@ export class Follows {
         throw badInput('input.groups', `you may have at most ${groupsPerUserMax} groups`)
       }
       if (!(await edges.setGroups(tx, actor, followee, groups))) {
-        throw new DomainError('NOT_FOUND', `You do not follow "${followee}"`)
+        throw new DomainError('NOT_FOUND', 'You do not follow this user')
       }
       return true
     }, idempotencyKey)

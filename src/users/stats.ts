@@ -125,14 +125,14 @@ export class UserStats {
 
   /**
    * Checks that all of `users` are live accounts; the first is the viewer. One covered command.
-   * @throws {DomainError} NOT_FOUND that names the first user without an account.
+   * @throws {DomainError} NOT_FOUND for a user without an account.
    */
   async mustBeLive(tx: Tx, users: readonly UserId[]): Promise<void> {
     const live = await this.liveAmong(users, tx)
     const missing = users.find((id) => !live.has(id))
     if (missing === undefined) return
     if (missing === users[0]) throw noAccount()
-    throw new DomainError('NOT_FOUND', `There is no user "${missing}"`)
+    throw new DomainError('NOT_FOUND', 'There is no such user')
   }
 
   /**

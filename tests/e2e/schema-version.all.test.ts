@@ -57,15 +57,15 @@ describe('a database of an older schema version', () => {
   test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
     const plan = await run('migrate', '--dry-run')
     expect(plan).toMatchObject({ code: 0, err: '' })
-    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 2 to 4 /)
+    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 2 to 5 /)
     expect(await records().countDocuments()).toBe(1)
     const migration = await run('migrate')
     expect(migration).toMatchObject({
       code: 0,
-      out: `The database now has schema version 4.\n${untilStopped}`,
+      out: `The database now has schema version 5.\n${untilStopped}`,
     })
     expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
-    const nothing = 'The database has schema version 4. There is nothing to migrate.\n'
+    const nothing = 'The database has schema version 5. There is nothing to migrate.\n'
     expect((await run('migrate')).out).toBe(nothing + untilStopped)
     expect(await records().findOne({ _id: 'versions' })).toBeNull()
     expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)

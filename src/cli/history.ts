@@ -20,7 +20,7 @@ export const historyCommand = (): Command =>
           'Remove old follow events. Of each pair, the last follow and the unfollow after it stay.',
         )
         .option('--dry-run', 'count the events that would be removed, and change nothing')
-        .option('--after <handle>', 'skip followers up to this handle, to resume')
+        .option('--after <id>', 'skip followers up to this account id, to resume')
         .option(
           '--json',
           'print one JSON object: dryRun, pairs, events, removed, disordered, upTo, seconds',
@@ -33,12 +33,12 @@ const help = `
 Counters, edges and "feedline reconcile" need only the events that stay. Pairs whose events do not
 alternate stay unchanged: "feedline reconcile" reports them. Follows and unfollows may go on.
 
-You can stop, kill and repeat the command. While it works, it prints the handle from which --after
-resumes.
+You can stop, kill and repeat the command. While it works, it prints the account id from which
+--after resumes.
 
 Examples:
   $ feedline history compact --dry-run
-  $ feedline history compact --after bob`
+  $ feedline history compact --after VluvbKMVL44`
 
 const progressMs = 5_000
 

@@ -30,7 +30,7 @@ export interface VersionDoc {
 
 /** What is left to a client of what it may use in a minute, see `db/rate-limits.ts`. */
 export interface RateLimitDoc {
-  /** SHA-256 of the client, in hex: neither an address nor a handle is stored. */
+  /** SHA-256 of the client, in hex: neither an address nor an account is stored. */
   readonly _id: string
   readonly cost?: number
   readonly mutations?: number

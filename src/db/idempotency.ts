@@ -93,7 +93,7 @@ export interface ResultRemoval {
 
 /**
  * Stores the first result of each mutation with a clientMutationId, for a day or until the account is deleted.
- * A record belongs to an account, not to its handle. The next owner of the handle starts without records.
+ * A record belongs to an account that was created at a time. Another one under its id starts without records.
  * A mutation without an account leaves no record.
  */
 export class IdempotencyStore {
@@ -201,8 +201,8 @@ export class IdempotencyStore {
   }
 
   /**
-   * Removes the records of a deleted account whose handle is not free yet, and of earlier accounts with this handle.
-   * A late worker removes no record of the next owner of the handle. A repeat removes the remaining records.
+   * Removes the records of a deleted account that is not removed yet, and of earlier accounts under its id.
+   * A late worker removes no record of another account under the id. A repeat removes the remaining records.
    * Two commands for each 500 records, and two more.
    */
   async removeResults(viewer: UserId, { signal, onRemoved }: ResultRemoval): Promise<void> {

@@ -18,7 +18,7 @@ export interface AccountSource {
 export interface Stamp {
   /** The versions of a reader, of registrations, and of groups of accounts. */
   readonly versions: Map<Subject, string>
-  /** Accounts by handle. They count only if the version of their group has changed. */
+  /** Accounts by id. They count only if the version of their group has changed. */
   readonly accounts: ReadonlyMap<string, object>
 }
 

@@ -161,8 +161,8 @@ export class Engagements {
   /**
    * Takes back what a deleted user did, in bounded batches. A repeat goes on where it ended. While writes of the user may
    * be under way, it leaves the entries that such a write may still store.
-   * Each entry is taken out by its id, so that a purge that was held up changes nothing of the next owner.
-   * @throws {DomainError} NOT_FOUND if an entry of another shape is left. Its like would be one of the next owner.
+   * Each entry is taken out by its id, so that a purge that was held up changes nothing of another account under the id.
+   * @throws {DomainError} NOT_FOUND if an entry of another shape is left. Its like would be one of another account under the id.
    */
   async purge(user: UserId, { signal, isSettled, isDue, onRemoved }: Removal): Promise<void> {
     const { userIndex, now } = this.parts
@@ -173,7 +173,7 @@ export class Engagements {
       signal.throwIfAborted()
       const batch = await userIndex.readBatch(user, 200, before)
       if (batch.length === 0 && !isSettled) return
-      // Looked at after the entries were found: what was there before the handle is free is not the next owner's.
+      // Looked at after the entries were found: what was there before the account is gone is not that of another one under its id.
       if (!(await isDue())) return
       if (batch.length === 0) return userIndex.checkNoneMalformed(user)
       for (const some of chunks(batch, 20)) {

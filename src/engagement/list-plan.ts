@@ -204,7 +204,7 @@ export class ListPlan {
 
   private place(entry: EngagementDoc): number | undefined {
     const size = sizeOf(entry)
-    // Without a text an entry is as small as a handle: its list's count bounds it.
+    // Without a text an entry is as small as an id: its list's count bounds it.
     const bounded = entry.text === undefined
     const { threshold, embeddedBytesMax, capacity, levelBytesMax } = this.limits
     if (this.state.levels + this.levelsDelta === 0) {

@@ -53,11 +53,11 @@ export interface InboxDoc {
   readonly text?: string
 }
 
-/** A range of readers: handles above `after`, up to `upTo`. Without `upTo`, all handles above `after`. */
+/** A range of readers: ids above `after`, up to `upTo`. Without `upTo`, all ids above `after`. */
 export interface CoveredRange {
   readonly after: string
   readonly upTo?: string
-  /** The timelines of readers in the range, up to this handle, are back-filled. */
+  /** The timelines of readers in the range, up to this id, are back-filled. */
   readonly covered: string
   /** Set when all timelines of the range are back-filled. */
   readonly done?: true
@@ -69,7 +69,7 @@ export interface StrategyDoc {
   readonly _id: string
   /** Identifies this registration. It changes after a drop, and when the stored timelines are invalidated. */
   readonly epoch: ObjectId
-  /** The timelines of readers up to this handle are back-filled. */
+  /** The timelines of readers up to this id are back-filled. */
   readonly covered: string
   /**
    * The ranges of readers beyond `covered` that are back-filled separately. Of another epoch, they mean nothing: a

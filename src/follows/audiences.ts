@@ -16,7 +16,7 @@ const bytesMax = 16 * 1_048_576
 /**
  * The followers of authors with small audiences, in memory. They may have changed since: the transaction of a post
  * compares their version, which each follow, unfollow, block, import and repair changes together with the edges. An
- * account that is opened gets a version too, so nothing of an account is taken for that of the handle's next owner.
+ * account that is opened gets a version too, so nothing of an account is taken for that of another one under its id.
  * The audience used longest ago is dropped first.
  */
 export class Audiences {

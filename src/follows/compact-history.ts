@@ -16,7 +16,7 @@ export interface CompactedHistory {
   readonly removed: number
   /** Pairs whose events do not alternate. They stay unchanged, because reconcile needs them. */
   readonly disordered: number
-  /** The last follower whose pairs are all done. A compaction after this handle continues. */
+  /** The last follower whose pairs are all done. A compaction after this id continues. */
   readonly upTo: string
 }
 
@@ -24,7 +24,7 @@ export interface CompactedHistory {
 export interface CompactionOptions {
   /** Changes nothing. */
   readonly dryRun: boolean
-  /** Skips followers up to this handle. Default: none. */
+  /** Skips followers up to this id. Default: none. */
   readonly after?: string | undefined
   /** Ends the compaction between two transactions, with its reason. */
   readonly signal: AbortSignal

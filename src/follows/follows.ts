@@ -191,9 +191,9 @@ export class Follows {
   }
 
   /**
-   * The followers of a user with handles above `after`, ordered by handle: concurrent follows do not disturb a walk.
+   * The followers of a user with ids above `after`, ordered by id: concurrent follows do not disturb a walk.
    * One covered command on one shard.
-   * @param upTo the last handle. Default: none.
+   * @param upTo the last id. Default: none.
    */
   async followersAfter(
     user: UserId,
@@ -216,7 +216,7 @@ export class Follows {
   }
 
   /**
-   * The handle of the follower who is `distance` followers after the handle `after`. Undefined if there are fewer.
+   * The id of the follower who is `distance` followers after the id `after`. Undefined if there are fewer.
    * One covered command on one shard, which examines `distance` keys.
    */
   async followerAt(user: UserId, after: string, distance: number): Promise<UserId | undefined> {

@@ -115,7 +115,7 @@ export class GraphPurge {
       .toArray()
     if (events.length === 0) return 0
     const users = [...new Set(events.map(({ user }) => user as UserId))]
-    // Checked after the query: documents that exist before the handle is free are not the next owner's.
+    // Checked after the query: documents that exist before the account is gone are not those of another one under its id.
     if (!(await isDue())) return 0
     const batch = {
       ...end,
@@ -126,7 +126,7 @@ export class GraphPurge {
     return events.length
   }
 
-  /** Removes each block with its mirror in one transaction, so that a late worker never removes those of the handle's next owner. */
+  /** Removes each block with its mirror in one transaction, so that a late worker never removes those of another account under the same id. */
   private async removeRestrictions(owner: UserId, { isDue }: Removal): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {

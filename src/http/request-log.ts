@@ -75,6 +75,6 @@ function finish(scope: RequestScope, logging: RequestLogging, status: number | u
   else log.debug(line, 'request')
 }
 
-/** 12 hex digits of the SHA-256 of a handle. An operator who knows the handle finds its lines. */
-const pseudonymOf = (handle: UserId): string =>
-  createHash('sha256').update(handle).digest('hex').slice(0, 12)
+/** 12 hex digits of the SHA-256 of the id of an account. An operator who knows the id finds its lines. */
+const pseudonymOf = (account: UserId): string =>
+  createHash('sha256').update(account).digest('hex').slice(0, 12)

@@ -6,11 +6,11 @@ import type { PostId } from '../lib/ids.ts'
 /** The differences of the counters of a user or post at one instant. */
 export interface Difference {
   readonly kind: 'USER' | 'POST'
-  /** The user's handle, or the post's id. */
+  /** The user's id, or the post's id. */
   readonly id: string
   /** The author, of a post. */
   readonly author?: string
-  /** When the account was opened: another account under the same handle is another user. */
+  /** When the account was opened: another account under the same id is another user. */
   readonly since?: Date
   /** The number of repairs of this user or post at that instant. */
   readonly repairs: number

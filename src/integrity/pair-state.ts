@@ -65,8 +65,8 @@ export async function readPairs(
   pairs: readonly Pair[],
   at: Tx,
 ): Promise<PairState[]> {
-  const handles = [...new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))]
-  const accounts = await collections.users.find({ _id: { $in: handles } }, { ...at }).toArray()
+  const ids = [...new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))]
+  const accounts = await collections.users.find({ _id: { $in: ids } }, { ...at }).toArray()
   const users = new Map(accounts.map((user) => [user._id, user]))
   const sides = edgeCollections(edges)
   const those = (toFilter: (pair: Pair) => object) => ({ $or: pairs.map(toFilter) })

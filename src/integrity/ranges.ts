@@ -8,7 +8,7 @@ const [edgesAtOnce, usersAtOnce, postsAtOnce] = [20_000, 500, 1_000]
 export const edgeRanges = ({ edges: { followers } }: IntegrityServices) =>
   idRanges(followers.collection as unknown as Collection, edgesAtOnce, lowestId)
 
-/** Conditions on a user's handle. */
+/** Conditions on a user's id. */
 export const userRanges = ({ collections: { users } }: IntegrityServices) =>
   idRanges(users as unknown as Collection, usersAtOnce, '')
 

@@ -5,7 +5,7 @@ import type { UserPurpose, Visibility } from '../visibility/visibility.ts'
 /** Whose list it is: a user's, or that of a post, which is its author's. */
 export type Owner = UserId | PostRef
 
-/** By the name of an owner: the handle of a user, the id of a post. */
+/** By the name of an owner: the id of a user or of a post. */
 type ByOwner<Value> = ReadonlyMap<string, Value>
 
 /**
@@ -225,6 +225,6 @@ export function cutPage<Item, Place>(
   }
 }
 
-/** Compares texts by their bytes, as MongoDB sorts handles. */
+/** Compares texts by their bytes, as MongoDB sorts ids. */
 export const compareTexts = (one: string, other: string): number =>
   one < other ? -1 : Number(one > other)

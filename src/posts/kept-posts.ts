@@ -26,9 +26,9 @@ export class KeptPosts {
   }
 
   /** A post of an author. Undefined if it is not in memory, or was deleted. @param author as it is now. */
-  get({ id, author: handle }: PostRef, author: KeptAccount): Post | undefined {
+  get({ id, author: user }: PostRef, author: KeptAccount): Post | undefined {
     const entry = this.entries.get(id)
-    const isCurrent = entry?.author === author && entry.post.author === handle
+    const isCurrent = entry?.author === author && entry.post.author === user
     this.entries.countRead(isCurrent)
     return isCurrent ? entry.post : undefined
   }

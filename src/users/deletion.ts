@@ -13,7 +13,7 @@ export interface Removal {
   readonly isSettled: boolean
   /**
    * Whether the account still waits for this removal, in the transaction's view if one is given. If not, the documents
-   * under the handle belong to its next owner: this worker was held up for longer than its lease.
+   * under the id belong to another account: this worker was held up for longer than its lease.
    */
   readonly isDue: (tx?: Tx) => Promise<boolean>
   /** Called after each batch with the number of removed documents. */
@@ -73,12 +73,12 @@ export interface DeletionParts {
 export const deletionKind = 'user.deleted'
 const kind = deletionKind
 
-/** The handle has its next owner: nothing of this removal may change. */
+/** Another account has the id: nothing of this removal may change. */
 class RemovalOver extends Error {}
 
 /**
  * The tasks that end a deleted account: remove what is left of it, at once and again when its last writes are settled.
- * Then they free the handle. The followers of an account with many are walked by range jobs.
+ * Then they free its handles and its subject. The followers of an account with many are walked by range jobs.
  */
 export const deletionTasks = (parts: DeletionParts) => ({
   [kind]: deleteAccount(parts),
@@ -121,7 +121,7 @@ const deleteAccount =
     if (!removal.isSettled) return { continuesInMs: leaver.settlesInMs }
     await timelines.remove(user)
     if (await isDue()) await users.free(user, leaver.since)
-    // The worker was held up until the handle had its next owner, whose timelines were removed.
+    // The worker was held up until another account had the id, whose timelines were removed.
     else await timelines.refill(user, run.signal)
   }
 

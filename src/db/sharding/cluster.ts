@@ -5,7 +5,7 @@ import { isRouter } from '../deployment.ts'
 import { type ClusterState, type PlannedCommand, ShardingError, type ShardState } from './plan.ts'
 import type { ZoneRange } from './zone-ranges.ts'
 
-/** How many handles decide the first ranges. */
+/** How many ids decide the first ranges. */
 const sampleSize = 10_000
 
 /** What the config database and `listShards` answer about a database. */

@@ -16,7 +16,7 @@ export interface ClusterState {
   readonly shards: readonly ShardState[]
   /** The collections of the database, by name. */
   readonly collections: ReadonlyMap<string, CollectionState>
-  /** Handles of existing accounts, in any order. */
+  /** Ids of existing accounts, in any order. */
   readonly sample: readonly string[]
 }
 

@@ -10,7 +10,7 @@ export interface ZoneRange {
 
 /** Ranges of accounts by zone. */
 export interface AccountRanges {
-  /** The first handle of each range but the first one, strictly ascending. */
+  /** The first id of each range but the first one, strictly ascending. */
   readonly splits: readonly string[]
   /** The zone of each range, one more than `splits`. */
   readonly zones: readonly string[]

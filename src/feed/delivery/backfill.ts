@@ -132,7 +132,7 @@ export class Backfill {
   }
 
   /**
-   * Fills the timelines of all readers under a new registration, in the order of their handles. Ends if it is over. Waits
+   * Fills the timelines of all readers under a new registration, in the order of their ids. Ends if it is over. Waits
    * until posts of transactions that do not know the registration are committed.
    * With at least 2,000 readers, the job is split by ranges of readers.
    */

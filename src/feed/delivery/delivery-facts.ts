@@ -20,7 +20,7 @@ export interface DeliveryFacts {
   readonly entry: Entry | undefined
   /** The number of the author's followers. */
   readonly followers: number
-  /** The first 2,000 followers after the requested handle, in the order of their handles. */
+  /** The first 2,000 followers after the requested id, in the order of their ids. */
   readonly window: readonly UserId[]
 }
 
@@ -82,8 +82,8 @@ export class DeliveryFactsReader {
   /**
    * Loads the facts of one delivery. Up to three concurrent deliveries share one command. Four or more that begin share
    * four, and one more with those that continue, or have many followers. Each part of a command names its shard.
-   * @param after the handle after which followers are read. Empty for the first followers.
-   * @param upTo the last handle of the followers. Default: none.
+   * @param after the id after which followers are read. Empty for the first followers.
+   * @param upTo the last id of the followers. Default: none.
    */
   async loadFacts({ id, author }: PostRef, after: string, upTo?: string): Promise<DeliveryFacts> {
     const row = await this.rows.submit('', { post: toObjectId(id), author, after })

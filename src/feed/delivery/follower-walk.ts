@@ -37,7 +37,7 @@ export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
   return new GroupCommit<readonly T[], undefined>(eachKey(commitBatch), bounds)
 }
 
-/** The position of a walk: the handle of its last follower, empty at the start. */
+/** The position of a walk: the id of its last follower, empty at the start. */
 export interface WalkCheckpoint {
   readonly after: string
 }
@@ -73,7 +73,7 @@ interface WalkOptions {
   readonly onWindowWritten?: (readers: readonly UserId[]) => Promise<boolean>
 }
 
-/** Walks the followers of users in the order of their handles, 2,000 at a time. */
+/** Walks the followers of users in the order of their ids, 2,000 at a time. */
 export class FollowerWalks {
   constructor(
     private readonly follows: Follows,
@@ -124,7 +124,7 @@ export class FollowerWalks {
     return this.cutFollowers(user, '', await estimateKeys(splitMin, this.followersOf(user)))
   }
 
-  /** Cuts the followers after a handle into ranges of the same size. One range if there are few followers. */
+  /** Cuts the followers after an id into ranges of the same size. One range if there are few followers. */
   private async cutFollowers(
     user: UserId,
     after: string,

@@ -91,7 +91,7 @@ export class Sweep {
   }
 
   /**
-   * Raises the floors, then walks all readers in the order of their handles. Each 50 readers take two commands and a
+   * Raises the floors, then walks all readers in the order of their ids. Each 50 readers take two commands and a
    * checkpoint, and one for each strategy. Each 100 documents that a reader has below the floor take one more and a
    * transaction, together for these readers. With at least 2,000 readers, the job is split by ranges of them.
    * @param range of a range job. Default: all readers.

@@ -57,7 +57,7 @@ export class TimelineFiller {
    * the floor of the registration.
    * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
    * 20,000 followees and posts. The posts of a reader with more are read by 500.
-   * @param readers at most 200, in the order of their handles.
+   * @param readers at most 200, in the order of their ids.
    */
   async fillReaders(
     registration: Registration,

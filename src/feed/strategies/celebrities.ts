@@ -107,7 +107,7 @@ export class Celebrities {
     const { collections, mint, runExclusive } = this.parts
     if (!(await collections.celebrities.findOne({ _id: author }, requestTimeout))) return
     await runExclusive(async (tx) => {
-      // This worker may have been held up until the handle had its next owner.
+      // This worker may have been held up until another account had the id.
       if (await collections.users.findOne({ _id: author, deletedAt: { $exists: false } }, tx))
         return
       await this.changeRegistration(tx, toObjectId(mint.next<PostId>()))

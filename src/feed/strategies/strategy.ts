@@ -80,7 +80,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
   /** Adds a segment of earlier posts, at most 500, to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**
-   * Adds whole timelines to those of several readers, in the order of their handles. Default: {@link merge} for each
+   * Adds whole timelines to those of several readers, in the order of their ids. Default: {@link merge} for each
    * reader and 500 posts.
    */
   mergeAll?(timelines: readonly WholeTimeline[]): Promise<void>
@@ -108,7 +108,7 @@ export interface StoredTimelines {
    * @returns false if no older posts are stored.
    */
   merge(reader: UserId, segment: Segment): Promise<boolean>
-  /** Adds the timelines of some readers, down to the floor, in the order of their handles. */
+  /** Adds the timelines of some readers, down to the floor, in the order of their ids. */
   mergeAll(timelines: readonly WholeTimeline[]): Promise<void>
   remove(readers: readonly UserId[], posts: readonly PostId[], tx?: Tx): Promise<void>
   deleteReader(reader: UserId): Promise<void>

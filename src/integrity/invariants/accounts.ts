@@ -17,7 +17,7 @@ const invariant = { name: 'accounts', law: 'L3' } as const
 /** The counters of a user. */
 const userCounters = ['followers', 'following', 'posts'] as const
 
-/** The account and the counters of a handle, and the numbers of documents that the counters count. */
+/** The account and the counters of an id, and the numbers of documents that the counters count. */
 interface CountedUser extends Partial<Readonly<Record<(typeof userCounters)[number], number>>> {
   readonly key: string
   /** MALFORMED: the invariant `document-shapes` names it. */
@@ -26,17 +26,17 @@ interface CountedUser extends Partial<Readonly<Record<(typeof userCounters)[numb
   readonly stats?: UserStatsDoc
 }
 
-/** Documents that a handle lacks, or has and should not have. */
+/** Documents that an id lacks, or has and should not have. */
 type Problem = 'NO_COUNTERS' | 'NO_ACCOUNT' | 'SPARE_COUNTERS' | 'NO_JOB'
 
 interface AccountViolation extends Violation {
-  readonly handle: string
+  readonly id: string
   readonly problem?: Problem
 }
 
 /**
  * Law L3: exactly the live accounts have counters, which equal the numbers of stored edges and posts. Edges and posts
- * belong to an account. A deleted account has a job that deletes its data. The range is a condition on a handle. A scan
+ * belong to an account. A deleted account has a job that deletes its data. The range is a condition on an id. A scan
  * is five commands, each over one range of an index, and a check six.
  *
  * Edges and posts without an account and without counters are deleted like the data of a deleted account. If the
@@ -45,22 +45,22 @@ interface AccountViolation extends Violation {
 export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
   ...invariant,
   ranges: userRanges(run),
-  async *scan(handles) {
+  async *scan(ids) {
     const { checked } = run.report
-    for await (const user of countUsers(run, handles)) {
+    for await (const user of countUsers(run, ids)) {
       checked.edges += user.followers ?? 0
       if (user.account === 'LIVE') checked.users++
       if (isSuspect(user)) yield user.key
     }
   },
-  async check(handles, at, counts): Promise<Verdict<AccountViolation>> {
-    const among = { $in: [...handles] }
+  async check(ids, at, counts): Promise<Verdict<AccountViolation>> {
+    const among = { $in: [...ids] }
     const purge = { kind: deletionKind, 'payload.user': among }
     const purges = await run.collections.outbox.find(purge, { ...at }).toArray()
     const leaving = new Set(purges.map(({ payload }) => payload.user))
     const violations: AccountViolation[] = []
     let inFlight = 0
-    const users = counts ? countUsers(run, among, at) : readUsers(run, handles, at)
+    const users = counts ? countUsers(run, among, at) : readUsers(run, ids, at)
     for await (const user of users) {
       violations.push(...problemsOf(user, leaving), ...(counts ? wrongCounters(user) : []))
       if (user.account === 'LEAVING' && leaving.has(user.key)) inFlight++
@@ -70,8 +70,8 @@ export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
   async repair(tx, violations) {
     const { collections, outbox, stats } = run
     const those = (...problems: Problem[]) =>
-      violations.flatMap(({ handle, problem }) =>
-        problem && problems.includes(problem) ? [handle as UserId] : [],
+      violations.flatMap(({ id, problem }) =>
+        problem && problems.includes(problem) ? [id as UserId] : [],
       )
     const [opened, spare] = [those('NO_COUNTERS'), those('SPARE_COUNTERS')]
     if (opened.length > 0) await stats.open(tx, opened)
@@ -88,7 +88,7 @@ export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
 
 export const checkAccounts: Check = walk(accounts)
 
-/** Whether a handle needs a check. Every deleted account does, since the scan does not read its job. */
+/** Whether an id needs a check. Every deleted account does, since the scan does not read its job. */
 const isSuspect = (user: CountedUser): boolean =>
   user.account === 'LEAVING' ||
   problemsOf(user, new Set()).length > 0 ||
@@ -98,11 +98,11 @@ const lostAccount =
   'The account document is lost. Restore it from a backup, or delete the counters. The next run then removes all data of the account.'
 
 function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountViolation[] {
-  const { key: handle, account, stats } = user
+  const { key: id, account, stats } = user
   const violations: AccountViolation[] = []
   const add = (problem: Problem, wrong: Omit<Finding, 'law' | 'invariant' | 'subject'>) =>
     violations.push({
-      ...{ handle, problem, finding: findingOf(invariant, { subject: handle, ...wrong }) },
+      ...{ id, problem, finding: findingOf(invariant, { subject: id, ...wrong }) },
     })
   if (account === 'MALFORMED') return []
   const left = account ? '' : userCounters.filter((name) => user[name]).join(', ')
@@ -120,7 +120,7 @@ function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountVi
     const expected = 'nothing without an account'
     add('NO_ACCOUNT', { kind: 'no-account', expected, found: left, ...reason })
   }
-  if (account === 'LEAVING' && !leaving.has(handle)) {
+  if (account === 'LEAVING' && !leaving.has(id)) {
     add('NO_JOB', { kind: 'purge', expected: 'a job that clears it', found: 'none' })
   }
   return violations
@@ -137,11 +137,11 @@ function differenceIn(user: CountedUser): Difference | undefined {
 
 /** The wrong counters of a live account, which are repaired together. */
 function wrongCounters(user: CountedUser): AccountViolation[] {
-  const [difference, { key: handle }] = [differenceIn(user), user]
+  const [difference, { key: id }] = [differenceIn(user), user]
   if (!difference) return []
   return countersOf(difference).map(({ name: kind, expected, found }) => {
-    const finding = findingOf(invariant, { kind, subject: handle, expected, found })
-    return { handle, finding, difference }
+    const finding = findingOf(invariant, { kind, subject: id, expected, found })
+    return { id, finding, difference }
   })
 }
 
@@ -165,28 +165,28 @@ const countedIn = ({
   ] as { name: (typeof userCounters)[number]; collection: Collection<Document>; owner: string }[]
 
 /**
- * Yields every matching handle that occurs in any of the collections, in order, with its counts. Holds one handle of
+ * Yields every matching id that occurs in any of the collections, in order, with its counts. Holds one id of
  * each collection. Five commands, each over one range of an index.
- * @param handles a condition on a handle.
+ * @param ids a condition on an id.
  */
 export const countUsers = (
   services: IntegrityServices,
-  handles: object,
+  ids: object,
   at?: Tx,
 ): AsyncGenerator<CountedUser> =>
-  mergeJoin([...documents(services, handles, at), ...countedIn(services).map(count(handles, at))])
+  mergeJoin([...documents(services, ids, at), ...countedIn(services).map(count(ids, at))])
 
 /** As {@link countUsers}, without counts: whether there is a document. Two commands, and three for each lost account. */
 async function* readUsers(
   services: IntegrityServices,
-  handles: readonly string[],
+  ids: readonly string[],
   at: Tx,
 ): AsyncGenerator<CountedUser> {
   const counted = new Map<string, CountedUser>()
-  for await (const user of mergeJoin(documents(services, { $in: [...handles] }, at))) {
+  for await (const user of mergeJoin(documents(services, { $in: [...ids] }, at))) {
     counted.set(user.key, user)
   }
-  for (const key of new Set(handles)) {
+  for (const key of new Set(ids)) {
     let user: CountedUser = counted.get(key) ?? { key }
     for (const { name, collection, owner } of user.account ? [] : countedIn(services)) {
       const first = await collection.findOne({ [owner]: key }, { ...at, projection: { _id: 1 } })
@@ -198,23 +198,23 @@ async function* readUsers(
 
 function documents(
   { collections: { users, user_stats } }: IntegrityServices,
-  handles: object,
+  ids: object,
   at: Tx | undefined,
 ): AsyncIterable<CountedUser>[] {
   async function* stored(): AsyncGenerator<CountedUser> {
-    for await (const doc of users.find({ _id: handles }, { ...at }).sort({ _id: 1 })) {
+    for await (const doc of users.find({ _id: ids }, { ...at }).sort({ _id: 1 })) {
       yield { key: doc._id, createdAt: doc.createdAt, account: accountState(doc) }
     }
   }
   async function* counters(): AsyncGenerator<CountedUser> {
-    const found = user_stats.find({ _id: handles }, { ...at }).sort({ _id: 1 })
+    const found = user_stats.find({ _id: ids }, { ...at }).sort({ _id: 1 })
     for await (const stats of found) yield { key: stats._id, stats }
   }
   return [stored(), counters()]
 }
 
 /** Counts by owner, over the index alone. */
-const count = (handles: object, at: Tx | undefined) =>
+const count = (ids: object, at: Tx | undefined) =>
   async function* ({
     name,
     collection,
@@ -222,14 +222,14 @@ const count = (handles: object, at: Tx | undefined) =>
   }: ReturnType<typeof countedIn>[number]): AsyncGenerator<CountedUser> {
     const counts = collection.aggregate<{ _id: string; count: number }>(
       [
-        { $match: { [owner]: handles } },
+        { $match: { [owner]: ids } },
         { $group: { _id: `$${owner}`, count: { $sum: 1 } } },
         { $sort: { _id: 1 } },
       ],
       { ...at },
     )
     for await (const { _id, count } of counts) {
-      // An array of handles matches a condition on a handle.
+      // An array of ids matches a condition on an id.
       if (typeof _id === 'string') yield { key: _id, [name]: count }
     }
   }

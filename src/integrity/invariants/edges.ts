@@ -80,7 +80,7 @@ interface EdgeRow extends Pair {
 /**
  * Law L3: an edge exists exactly while FOLLOWED is the last event of its pair, and events alternate. No edge crosses a
  * block. Each BLOCK has its mirror BLOCKED_BY under the other user, and each mirror its BLOCK: timeline reads rely on
- * the mirrors (law L1). The range is a condition on the first user's handle. Three commands in the order of an index,
+ * the mirrors (law L1). The range is a condition on the first user's id. Three commands in the order of an index,
  * merged, and one that seeks once for each block. Under `reverse-index` the server sorts the edges.
  */
 const edges = (run: Run): Invariant<Pair, PairViolation> =>
@@ -88,19 +88,19 @@ const edges = (run: Run): Invariant<Pair, PairViolation> =>
     run,
     ['history', 'history-repeat', 'block', 'mirror'],
     userRanges(run),
-    async function* (handles: object) {
+    async function* (ids: object) {
       const { restrictions, follow_events } = run.collections
       const events = follow_events
-        .find({ user: handles }, { projection: { _id: 0, user: 1, followee: 1, type: 1 } })
+        .find({ user: ids }, { projection: { _id: 0, user: 1, followee: 1, type: 1 } })
         .sort({ user: 1, followee: 1, _id: 1 })
       const blocks = restrictions
         .find(
-          { owner: handles, kind: { $in: [...blockKinds] } },
+          { owner: ids, kind: { $in: [...blockKinds] } },
           { projection: { _id: 0, owner: 1, other: 1 } },
         )
         .sort({ owner: 1, other: 1 })
       const rows = mergeJoin<PairRow>([
-        edgeRows(run.edges.following, handles),
+        edgeRows(run.edges.following, ids),
         reduced(events, ({ user, followee, type }, before) => {
           const last = before?.last ?? 'UNFOLLOWED'
           const row = { ...pairRow(user, followee), last: type }
@@ -113,7 +113,7 @@ const edges = (run: Run): Invariant<Pair, PairViolation> =>
         if (isContradicted || repeated || (edge && blocked)) yield { follower, followee }
       }
       // An edge that crosses a block is also found where the block has lost its mirror.
-      for await (const { owner, other } of unmirrored(run, handles)) {
+      for await (const { owner, other } of unmirrored(run, ids)) {
         yield* [
           { follower: owner, followee: other },
           { follower: other, followee: owner },
@@ -122,7 +122,7 @@ const edges = (run: Run): Invariant<Pair, PairViolation> =>
     },
   )
 
-/** What the scan knows of a pair. The key sorts by follower, then followee, since no handle contains a space. */
+/** What the scan knows of a pair. The key sorts by follower, then followee, since no id contains a space. */
 interface PairRow extends Pair {
   readonly key: string
   readonly edge?: true
@@ -137,10 +137,10 @@ const pairRow = (follower: string, followee: string) => ({
 
 async function* edgeRows(
   { collection, owner, other }: EdgeIndex,
-  handles: object,
+  ids: object,
 ): AsyncGenerator<PairRow> {
   const docs = collection
-    .find({ [owner]: handles } as Filter<StoredEdge>, {
+    .find({ [owner]: ids } as Filter<StoredEdge>, {
       projection: { _id: 0, [owner]: 1, [other]: 1 },
     })
     .sort({ [owner]: 1, [other]: 1 })
@@ -165,9 +165,9 @@ async function* reduced<Doc>(
 }
 
 /** Yields the restrictions that lack their document on the other side. A command for 100 of them, and one for all. */
-async function* unmirrored({ collections: { restrictions } }: Run, handles: object) {
+async function* unmirrored({ collections: { restrictions } }: Run, ids: object) {
   const options = { projection: { _id: 0, owner: 1, other: 1, kind: 1 } } as const
-  const all = restrictions.find({ owner: handles, kind: { $in: [...blockKinds] } }, options)
+  const all = restrictions.find({ owner: ids, kind: { $in: [...blockKinds] } }, options)
   for await (const some of batches(all, 100)) {
     const blocks = some.map((block) => ({ ...block, kind: block.kind as BlockKind }))
     const mirrors = await restrictions.find({ $or: blocks.map(mirrorOf) }, options).toArray()
@@ -227,7 +227,7 @@ const pairInvariant = (
 })
 
 const isNamed = (pair: Pair) =>
-  [pair.follower, pair.followee].every((handle) => typeof handle === 'string' && handle !== '')
+  [pair.follower, pair.followee].every((id) => typeof id === 'string' && id !== '')
 
 /** Checks both collections of edges, and then history and blocks. */
 export const checkEdges: Check = async (run) => {
@@ -273,7 +273,7 @@ function judgePair({ edges, malformed }: Run, pair: PairState): PairViolation[] 
     ...mirrors,
   ]
   if (gone) {
-    // An edge in both collections is deleted with all data of the handle, by the invariant `accounts`.
+    // An edge in both collections is deleted with all data of the account, by the invariant `accounts`.
     if (alone) claim('sides', 'none without an account', 'an edge in one collection')
     else if (!edge && last?.type === 'FOLLOWED') claim('history', 'UNFOLLOWED last', 'FOLLOWED')
     return violations(alone ? 'REMOVE' : 'REWRITE')

@@ -82,15 +82,15 @@ async function checkReader(run: Run, reader: UserId, registered: Registered): Pr
   }
 }
 
-/** The handles of readers that have an account, up to 1,000 at a time. Two commands. */
+/** The ids of readers that have an account, up to 1,000 at a time. Two commands. */
 async function* readersOf({
   collections: { user_stats, users },
   readers,
 }: Run): AsyncGenerator<UserId[]> {
   const projection = { _id: 1 } as const
   const withAccount = async (ids: readonly unknown[]) => {
-    const handles = ids.filter((id) => typeof id === 'string')
-    const accounts = await users.find({ _id: { $in: handles } }, { projection }).toArray()
+    const texts = ids.filter((id) => typeof id === 'string')
+    const accounts = await users.find({ _id: { $in: texts } }, { projection }).toArray()
     return accounts.map(({ _id }) => _id as UserId)
   }
   if (readers === 0) return

@@ -7,7 +7,7 @@ import { signToken } from '../../src/cli/token.ts'
 import { configFor } from '../../src/environment.ts'
 import { badInput } from '../../src/errors.ts'
 import { extend } from '../../src/extensions.ts'
-import { handleRule, parseUserId } from '../../src/lib/ids.ts'
+import { handleRule, parseHandle } from '../../src/lib/ids.ts'
 import type { DriveParts } from './drive.ts'
 import {
   arrivalsMax,
@@ -173,7 +173,7 @@ function readUrl(text: string, before: readonly URL[] = []): readonly URL[] {
 }
 
 function readPrefix(text: string): string {
-  if (parseUserId(`${text}-000001`) !== undefined) return text
+  if (parseHandle(`${text}-000001`) !== undefined) return text
   throw new InvalidArgumentError(`It is not the begin of a handle: ${handleRule}.`)
 }
 

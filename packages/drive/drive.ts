@@ -1,4 +1,4 @@
-import type { UserId } from '../../src/lib/ids.ts'
+import type { Handle } from '../../src/lib/ids.ts'
 import { type Deletion, deleteAccounts, type PartProgress, prepareAccounts } from './accounts.ts'
 import { ApiClient } from './client.ts'
 import { Journal } from './journal.ts'
@@ -18,7 +18,7 @@ export interface DriveParts {
   /** Whether the deployment may be one of production. */
   readonly mayWriteToProduction: boolean
   /** The value of the header Authorization of a user. */
-  readonly authorize: (handle: UserId) => Promise<string>
+  readonly authorize: (handle: Handle) => Promise<string>
   /** The version of this release. */
   readonly version: string
   readonly log: (line: string) => void

@@ -1,12 +1,12 @@
-import { parseUserId, type UserId } from '../../src/lib/ids.ts'
+import { type Handle, parseHandle } from '../../src/lib/ids.ts'
 import { randomAt, shuffled, zipf } from './random.ts'
 
 /** The digits in the handle of a numbered account. */
 const digits = 6
 
 /** The handle of the account `at`, from 0, of a prefix: `drive-000001` for the first. */
-export function numberedHandle(prefix: string, at: number): UserId {
-  const handle = parseUserId(`${prefix}-${String(at + 1).padStart(digits, '0')}`)
+export function numberedHandle(prefix: string, at: number): Handle {
+  const handle = parseHandle(`${prefix}-${String(at + 1).padStart(digits, '0')}`)
   if (handle === undefined) throw new Error(`${prefix} is no prefix of a handle`)
   return handle
 }
@@ -21,7 +21,7 @@ export class People {
 
   /** @param handles at least two. */
   constructor(
-    readonly handles: readonly UserId[],
+    readonly handles: readonly Handle[],
     private readonly seed: number,
   ) {
     this.ranks = shuffled(handles.length, seed, streams.popularity)
@@ -33,7 +33,7 @@ export class People {
   }
 
   /** The handle of a user by number. */
-  handleOf(user: number): UserId {
+  handleOf(user: number): Handle {
     const handle = this.handles[user]
     if (handle === undefined) throw new RangeError(`there is no user ${user}`)
     return handle

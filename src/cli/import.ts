@@ -85,7 +85,8 @@ that contradict themselves:
                            after an unfollow, 0
 
 The import skips and counts: pairs that have an edge or a history ("known"; also the second row of
-a pair), pairs with a block ("blocked"), deleted users ("deleted"), rows without a follow ("empty").
+a pair), pairs with a block ("blocked"), deleted users and handles that are kept for an account that
+gave them up ("deleted"), rows without a follow ("empty").
 A skipped row opens no account.
 It reports and counts invalid lines, and continues.
 ${again}

@@ -2,6 +2,7 @@ import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type Handle, mintUserId, type UserId } from '../lib/ids.ts'
 import { subjectKey } from '../users/subjects.ts'
+import { hasAccount } from '../users/users.ts'
 
 /** A pair of users as a file names them. */
 export interface NamedPair {
@@ -29,7 +30,8 @@ export const bothIn = (
 /**
  * Finds the accounts of pairs, and mints ids for those that are missing. A pair with a deleted user opens no account: a
  * handle is not free until the purge of its account ends. Neither does a handle that an account keeps after it gave it
- * up. Two commands, one if none of the handles has an account, none without pairs.
+ * up, or that a process of an earlier release left behind. Two commands, one if no handle belongs to an account, none
+ * without pairs.
  */
 export async function findImportAccounts(
   { handles, users }: Pick<Collections, 'handles' | 'users'>,
@@ -42,17 +44,16 @@ export async function findImportAccounts(
   // All in one answer.
   const options = { session, batchSize: named.size + 1 }
   const docs = await handles.find({ _id: { $in: [...named] } }, options).toArray()
-  const owners = docs.map(({ account }) => account)
-  const deleted = { _id: { $in: owners }, deletedAt: { $exists: true } }
-  const gone =
+  const owners = docs.map(({ account }) => account as UserId)
+  const present =
     owners.length === 0
       ? []
-      : await users.find(deleted, { ...options, projection: { _id: 1 } }).toArray()
-  const leaving = new Set(gone.map(({ _id }) => _id))
+      : await users.find(hasAccount(owners), { ...options, projection: { _id: 1 } }).toArray()
+  const living = new Set(present.map(({ _id }) => _id))
   const free = new Set(named)
   for (const { _id, account, until } of docs) {
     free.delete(_id as Handle)
-    if (until === undefined && !leaving.has(account)) ids.set(_id as Handle, account as UserId)
+    if (until === undefined && living.has(account)) ids.set(_id as Handle, account as UserId)
   }
   const exists = { has: (handle: Handle) => ids.has(handle) || free.has(handle) }
   const needed = handlesOf(pairs.filter((pair) => bothIn(pair, exists)))

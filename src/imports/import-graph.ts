@@ -25,7 +25,7 @@ const batchEdges = 6_000
 /**
  * Imports the edges of a file (see {@link EdgeList}), and opens an account for each user that it names, by
  * {@link runImport}. Skips edges that exist, edges of deleted users, and edges between users with a block.
- * Cost: ten to thirty commands per batch of 6,000 edges. Until the first edge that is stored already, no batch looks for
+ * Cost: ten to thirty-five commands per batch of 6,000 edges. Until the first edge that is stored already, no batch looks for
  * stored edges: the unique index finds that one, and its batch is tried again.
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read; else as {@link runImport}.
  */

@@ -142,7 +142,7 @@ async function sizeOf(file: TextFile, pairsPerLine: number): Promise<ImportSize>
 
 /**
  * Returns what {@link runImport} would write now, and writes nothing. Holds the users and pairs of the file in memory:
- * about 200 bytes per row. Cost: five to eight commands per batch.
+ * about 200 bytes per row. Cost: five to nine commands per batch.
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end.
  */
 export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import type { DriveResult } from '../../packages/drive/result.ts'
+import { readAccountNames } from '../support/account-names.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { type FeedlineProcess, feedline } from '../support/process.ts'
@@ -39,6 +40,15 @@ async function resultOf(run: FeedlineProcess) {
 /** The exit code of a run whose feeds are right. On a busy machine, the generator may be at its limit. */
 const codeOf = ({ limits }: DriveResult) => (limits.length > 0 ? 2 : 0)
 
+/** The ids of the live accounts of a prefix. */
+async function accountsOf(prefix: string): Promise<string[]> {
+  const own = { handle: RegExp(`^${prefix}-`), deletedAt: { $exists: false } }
+  return (await database.collections.users.find(own).toArray()).map(({ _id }) => _id)
+}
+/** The number of posts of the accounts of a prefix. */
+const countPosts = async (prefix: string) =>
+  database.collections.posts.countDocuments({ author: { $in: await accountsOf(prefix) } })
+
 let first: Awaited<ReturnType<typeof serve>>
 beforeAll(async () => {
   first = await serve()
@@ -66,15 +76,16 @@ describe('feedline drive', () => {
     expect(operations.home?.latency?.p99Ms).toBeGreaterThan(0)
     expect(acknowledged.posts).toBeGreaterThanOrEqual(2 * users)
     expect(run.err()).toContain(`Deleted ${users} accounts`)
-    const left = { _id: /^cleaned-/, deletedAt: { $exists: false } }
-    expect(await database.collections.users.countDocuments(left)).toBe(0)
+    expect(await accountsOf('cleaned')).toEqual([])
+    expect(await database.collections.users.countDocuments({ handle: /^cleaned-/ })).toBe(users)
   })
 
   test('drive fails and names the reader if entries of a timeline are missing', async () => {
     const { collections } = database
     const before = await resultOf(drive([first.url], [...load, '--rate', '10']))
     expect(before.result.verification?.differences).toBe(0)
-    const damaged = await collections.inbox.deleteMany({ '_id.reader': 'drive-000003' })
+    const { idOf } = await readAccountNames(collections)
+    const damaged = await collections.inbox.deleteMany({ '_id.reader': idOf('drive-000003') })
     expect(damaged.deletedCount).toBeGreaterThan(0)
     // New posts change the versions of the pages that the server keeps.
     const more = ['--step', '1', '--warmup', '0', '--rate', '20', '--mix', 'home=1,compose=2']
@@ -89,11 +100,7 @@ describe('feedline drive', () => {
     const urls = [first.url, second.url]
     const mix = ['--mix', 'home=2,compose=5,like=5,follow=3', '--prefix', 'killed']
     const run = drive(urls, [...load, ...mix, '--rate', '30'])
-    const { posts } = database.collections
-    const ofRun = { author: /^killed-/ }
-    await expect
-      .poll(() => posts.countDocuments(ofRun), { interval: 20 })
-      .toBeGreaterThan(2 * users + 3)
+    await expect.poll(() => countPosts('killed'), { interval: 20 }).toBeGreaterThan(2 * users + 3)
     second.server.child.kill('SIGKILL')
     const { code, result } = await resultOf(run)
     expect(result.total.errors.CONNECTION).toBeGreaterThan(0)
@@ -113,8 +120,7 @@ describe('feedline drive', () => {
     const refused = drive([limited.url], more, { AUTH_JWT_SECRET: secret })
     expect(await refused.ended).toBe(1)
     expect(refused.err()).toContain('--yes-write lets the run write to it')
-    const { users: accounts } = database.collections
-    expect(await accounts.countDocuments({ _id: /^limited-/ })).toBe(0)
+    expect(await accountsOf('limited')).toEqual([])
     const run = drive([limited.url], [...more, '--yes-write'], { AUTH_JWT_SECRET: secret })
     const { code, result } = await resultOf(run)
     const { compose } = result.operations
@@ -126,7 +132,6 @@ describe('feedline drive', () => {
   })
 
   test('drive neither uses nor deletes an account that another client created', async () => {
-    const { users: accounts } = database.collections
     const query = 'mutation { createUser(input: { name: "A person" }) { user { id } } }'
     const headers = { authorization: 'Dev taken-000002', 'content-type': 'application/json' }
     const body = JSON.stringify({ query })
@@ -137,17 +142,13 @@ describe('feedline drive', () => {
     expect(await run.ended).toBe(1)
     expect(run.err()).toContain('No run has created taken-000002. Set another --prefix')
     expect(run.err()).toContain('no run has created, which stay: 1')
-    const left = { _id: /^taken-/, deletedAt: { $exists: false } }
-    expect(await accounts.countDocuments(left)).toBe(1)
+    expect(await accountsOf('taken')).toHaveLength(1)
   })
 
   test('drive ends at Ctrl-C with what it measured, and without a verdict on feeds', async () => {
-    const { posts } = database.collections
     const more = ['--posts', '0', '--prefix', 'ended', '--mix', 'home=1,compose=1']
     const run = drive([first.url], [...load, ...more, '--rate', '20', '--step', '60'])
-    await expect
-      .poll(() => posts.countDocuments({ author: /^ended-/ }), { interval: 20 })
-      .toBeGreaterThan(3)
+    await expect.poll(() => countPosts('ended'), { interval: 20 }).toBeGreaterThan(3)
     run.child.kill('SIGINT')
     const { code, result } = await resultOf(run)
     expect(code).toBe(130)

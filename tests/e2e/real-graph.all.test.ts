@@ -9,6 +9,7 @@ import { readConfig } from '../../src/environment.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { groupBy } from '../../src/lib/batch.ts'
 import { type PostId, timeIdAt } from '../../src/lib/ids.ts'
+import { readAccountNames } from '../support/account-names.ts'
 import { noteFact } from '../support/facts.ts'
 import { useDatabase } from '../support/mongo.ts'
 
@@ -46,7 +47,9 @@ test('timelines over HTTP agree with the imported edge list', async () => {
   await storePosts([...friends.keys()])
   expect(graph.total).toEqual({ users: friends.size, edges })
 
-  const all = await database.collections.posts.find().sort({ _id: -1 }).toArray()
+  const { handleOf } = await readAccountNames(database.collections)
+  const docs = await database.collections.posts.find().sort({ _id: -1 }).toArray()
+  const all = docs.map(({ text, author }) => ({ text, author: handleOf(author) }))
   expect(all).toHaveLength(friends.size * postsPerUser)
   const everyone = [...friends.keys()].sort()
   const readers = everyone.filter((_, at) => at % Math.ceil(everyone.length / 20) === 0)
@@ -71,9 +74,10 @@ test('timelines over HTTP agree with the imported edge list', async () => {
 async function storePosts(authors: readonly string[]): Promise<void> {
   const total = authors.length * postsPerUser
   const startMs = Date.now() - total * 60_000
+  const { idOf } = await readAccountNames(database.collections)
   const docs = Array.from({ length: total }, (_, n) => ({
     _id: toObjectId(timeIdAt<PostId>(startMs + n * 60_000, n.toString(16).padStart(12, '0'))),
-    author: authors[(n * n) % authors.length] as string,
+    author: idOf(authors[(n * n) % authors.length] as string),
     text: `post ${n}`,
   }))
   const { posts, user_stats } = database.collections

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import type { ImportServices } from '../../src/imports/importer.ts'
+import { readAccountNames } from '../support/account-names.ts'
 import { useImports } from '../support/imports.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'
@@ -32,7 +33,7 @@ const list = (count: number) =>
 /** The commands of any import of new edges. */
 const common = {
   'findAndModify imports': 1,
-  'find users': 1,
+  'find handles': 1,
   'find restrictions': 1,
   'insert followers': 1,
   'insert following': 1,
@@ -44,16 +45,19 @@ const common = {
   commitTransaction: 3,
 }
 
-test('6,000 new edges of new accounts take nine commands of data in one transaction', async () => {
+test('6,000 new edges of new accounts take twelve commands of data in one transaction', async () => {
   expect(await commandsOf('new.txt', list(200))).toEqual({
     ...common,
+    'find subjects': 1,
+    'insert handles': 1,
+    'insert subjects': 1,
     'insert users': 1,
     'insert user_stats': 1,
   })
   expect(await expectExact()).toBe(6_000)
 })
 
-test('6,000 new edges of known accounts take eight commands of data in one transaction', async () => {
+test('6,000 new edges of known accounts take ten commands of data in one transaction', async () => {
   const people = Array.from({ length: 30 }, (_, n) => `hub${n}`)
   await commandsOf(
     'accounts.txt',
@@ -61,6 +65,7 @@ test('6,000 new edges of known accounts take eight commands of data in one trans
   )
   expect(await commandsOf('known.txt', list(200))).toEqual({
     ...common,
+    'find users': 1,
     'find follow_events': 1,
     'update user_stats': 1,
   })
@@ -113,13 +118,16 @@ test('an import skips accounts that are deleted between two of its batches', asy
   let batches = 0
   const upkeep: ImportServices['upkeep'] = {
     async leaveJobs() {
-      if (++batches === 2) await parts.users.delete(handle('a'))
+      if (++batches !== 2) return
+      const { idOf } = await readAccountNames(parts.collections)
+      await parts.users.delete(idOf('a'))
     },
   }
   const options = { file: imports.file, mutual: false, batchSize: 2 }
   const { written } = await importGraph({ ...parts, upkeep }, options)
   expect(written).toEqual({ users: 5, edges: 5 })
   const { user_stats } = database.collections
-  expect(await user_stats.findOne({ _id: 'd' })).toMatchObject({ followers: 2, following: 1 })
-  expect(await user_stats.findOne({ _id: 'c' })).toMatchObject({ followers: 0, following: 2 })
+  const { idOf } = await readAccountNames(database.collections)
+  expect(await user_stats.findOne({ _id: idOf('d') })).toMatchObject({ followers: 2, following: 1 })
+  expect(await user_stats.findOne({ _id: idOf('c') })).toMatchObject({ followers: 0, following: 2 })
 })

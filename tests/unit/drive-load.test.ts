@@ -10,7 +10,7 @@ import { formatDrive } from '../../packages/drive/print.ts'
 import { Recorder, type StepRecord } from '../../packages/drive/recorder.ts'
 import { type DriveResult, exitCodeOf, summarizeLoad } from '../../packages/drive/result.ts'
 import { emptyResult } from '../../packages/drive/verification.ts'
-import { handle } from '../support/services.ts'
+import type { Handle } from '../../src/lib/ids.ts'
 
 const page = { timeline: { edges: [] } }
 
@@ -20,7 +20,7 @@ function partsOf(
   answer: () => Promise<Answer<unknown>>,
   more: Partial<LoadParts> = {},
 ): LoadParts {
-  const people = new People([handle('a'), handle('b')], 1)
+  const people = new People(['a', 'b'] as Handle[], 1)
   return {
     plan: {
       steps: planSteps(rates, 1, 0),

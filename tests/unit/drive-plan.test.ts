@@ -15,8 +15,8 @@ import {
   planSteps,
   scheduleArrivals,
 } from '../../packages/drive/plan.ts'
+import type { Handle } from '../../src/lib/ids.ts'
 import { lawSeed } from '../support/seed.ts'
-import { handle } from '../support/services.ts'
 
 const planOf = (more: Partial<ArrivalPlan> = {}): ArrivalPlan => ({
   steps: planSteps([100, 300], 20, 5),
@@ -140,7 +140,7 @@ describe('the users of a load', () => {
   })
 
   test('a plan for more followees than there are users ends', () => {
-    const few = new People([handle('a'), handle('b'), handle('c')], 1)
+    const few = new People(['a', 'b', 'c'] as Handle[], 1)
     expect(few.planFollowees(0, 10).sort()).toEqual([1, 2])
   })
 })

@@ -6,7 +6,7 @@ import { PatientClient, RequestFailure } from '../../packages/drive/patient.ts'
 import { People } from '../../packages/drive/people.ts'
 import { Poller, Pollers } from '../../packages/drive/poller.ts'
 import { verifyRun } from '../../packages/drive/verification.ts'
-import { handle } from '../support/services.ts'
+import type { Handle } from '../../src/lib/ids.ts'
 
 /** A deployment of two users whose lists are right, until a test changes one. */
 class Deployment {
@@ -60,7 +60,7 @@ const pageOf = (nodes: readonly object[]) => ({
 })
 
 async function verify(deployment: Deployment, { settleSeconds = 0.2, polling = 0 } = {}) {
-  const people = new People([handle('ann'), handle('ben')], 1)
+  const people = new People(['ann', 'ben'] as Handle[], 1)
   const journal = new Journal()
   for (const id of ['p1', 'p2']) journal.addPost(0, id)
   journal.addFollow(0, 1)

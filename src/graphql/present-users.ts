@@ -1,6 +1,6 @@
 import type { UserId } from '../lib/ids.ts'
+import { optionalFields, type User as Profile } from '../users/profile.ts'
 import type { Stats } from '../users/stats.ts'
-import { optionalFields, type User as Profile } from '../users/users.ts'
 import type { Context } from './context.ts'
 import { userNodeId, viewerNodeId } from './node-id.ts'
 import { profileFields } from './prices.ts'

@@ -1,5 +1,5 @@
 import type { GraphQLSchema } from 'graphql'
-import { optionalFields } from '../users/users.ts'
+import { optionalFields } from '../users/profile.ts'
 
 /** What one value of a response costs. All other prices are multiples of it. */
 export const valuePrice = 1

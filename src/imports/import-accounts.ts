@@ -1,8 +1,8 @@
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
 import { type Handle, mintUserId, type UserId } from '../lib/ids.ts'
+import { hasAccount } from '../users/profile.ts'
 import { subjectKey } from '../users/subjects.ts'
-import { hasAccount } from '../users/users.ts'
 
 /** A pair of users as a file names them. */
 export interface NamedPair {

@@ -3,8 +3,9 @@ import { Memory } from '../db/memory.ts'
 import type { AccountSource, Stamping } from '../db/stamps.ts'
 import { accountsOf, groupOf } from '../db/versions.ts'
 import type { UserId } from '../lib/ids.ts'
+import type { User } from './profile.ts'
 import type { UserStats } from './stats.ts'
-import type { User, Users } from './users.ts'
+import type { Users } from './users.ts'
 
 /**
  * A live account with its profile. What is kept about an account, such as its posts, refers to this object, and is

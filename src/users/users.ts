@@ -3,41 +3,30 @@ import type { Collections, FormerHandle, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
-import { conforms } from '../db/shape.ts'
-import { shapes } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
-import { badInput, checkAll, DomainError } from '../errors.ts'
+import { badInput, DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
-import { checkedText, type TextRules } from '../lib/text.ts'
-import { checkedUrl } from '../lib/url.ts'
 import type { Handles } from './handles.ts'
-import { nameProblem, type ReservedNames } from './names.ts'
+import type { ReservedNames } from './names.ts'
+import {
+  checkProfile,
+  handleIn,
+  hasAccount,
+  isReservedName,
+  type NewProfile,
+  optionalFields,
+  type Profile,
+  presentFields,
+  toUser,
+  type User,
+  usersIn,
+} from './profile.ts'
 import { noAccount, type UserStats } from './stats.ts'
 import type { Subject } from './subject.ts'
 import { type Subjects, subjectKey } from './subjects.ts'
-
-/** The fields of a profile that an account may lack. */
-export const optionalFields = ['bio', 'avatarUrl', 'bannerUrl'] as const
-type OptionalField = (typeof optionalFields)[number]
-
-/** An account. */
-export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
-  readonly id: UserId
-  readonly handle: Handle
-  readonly name: string
-  readonly createdAt: Date
-}
-
-/** The profile of an account. An absent field is not changed. Null, or an empty text, removes it. */
-export interface Profile extends Readonly<Partial<Record<OptionalField, string | null>>> {
-  readonly name?: string | undefined
-}
-
-/** The profile of a new account. */
-export type NewProfile = Profile & { readonly name: string; readonly handle?: Handle | undefined }
 
 /** A new account with its subject. */
 type Opening = NewProfile & { readonly subject?: Subject | undefined }
@@ -46,11 +35,6 @@ type Opening = NewProfile & { readonly subject?: Subject | undefined }
 const formerHandlesMax = 5
 
 const dayMs = 86_400_000
-
-/** The rules of a display name. */
-export const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
-/** The rules of a bio. */
-export const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
 /** A deleted account that is still being removed. */
 export interface Leaver {
@@ -147,10 +131,10 @@ export class Users {
     { handle: chosen, subject = { issuer: '', sub: account, isMain: true }, ...profile }: Opening,
     idempotencyKey?: IdempotencyKey,
   ): Promise<User | undefined> {
-    const { collections, handles, subjects, stats, transactions, now } = this.parts
+    const { collections, handles, subjects, stats, transactions, reserved, now } = this.parts
     const handle = chosen ?? (account as string as Handle)
     handles.checkReserved(handle)
-    const { name, ...rest } = this.checkProfile(handle, profile)
+    const { name, ...rest } = checkProfile(reserved, handle, profile)
     const doc: UserDoc = {
       _id: account,
       handle,
@@ -181,8 +165,7 @@ export class Users {
     { handle, ...profile }: Profile & { readonly handle?: Handle | undefined },
     idempotencyKey?: IdempotencyKey,
   ): Promise<User | undefined> {
-    const { collections, handles, transactions } = this.parts
-    if (handle !== undefined) handles.checkReserved(handle)
+    const { collections, transactions } = this.parts
     const checked = await this.checkUpdate(actor, { handle, ...profile })
     const changes = Object.entries(checked).map(([field, value]) => [
       field,
@@ -269,18 +252,9 @@ export class Users {
     await collections.users.deleteOne(mine, requestTimeout)
   }
 
-  /**
-   * The given fields of a new account in their stored form. Sends no command.
-   * @param handle undefined: it is not known.
-   * @throws {DomainError} BAD_USER_INPUT.
-   */
-  checkProfile(handle: Handle | undefined, { name, bio, avatarUrl, bannerUrl }: Profile): Profile {
-    return checkAll({
-      ...(name !== undefined && { name: () => this.checkName(handle, name) }),
-      ...(bio !== undefined && { bio: () => (bio ? trimmed('input.bio', bio, bioRules) : null) }),
-      ...(avatarUrl !== undefined && { avatarUrl: () => checkUrl('input.avatarUrl', avatarUrl) }),
-      ...(bannerUrl !== undefined && { bannerUrl: () => checkUrl('input.bannerUrl', bannerUrl) }),
-    })
+  /** The fields of a new account in their stored form. Sends no command. @throws {DomainError} BAD_USER_INPUT. */
+  checkProfile(profile: Profile): Profile {
+    return checkProfile(this.parts.reserved, undefined, profile)
   }
 
   /**
@@ -291,15 +265,10 @@ export class Users {
     actor: UserId,
     { handle, ...profile }: Profile & { readonly handle?: Handle | undefined },
   ): Promise<Profile> {
-    const isReserved = profile.name !== undefined && this.isReservedName(profile.name)
+    const { reserved } = this.parts
+    const isReserved = profile.name !== undefined && isReservedName(reserved, profile.name)
     const current = isReserved ? (await this.byIds([actor])).get(actor)?.handle : undefined
-    return this.checkProfile(handle ?? current, profile)
-  }
-
-  /** Whether a name would be right but for the reserved names. */
-  private isReservedName(name: string): boolean {
-    const { text, problem } = checkedText(name.trim(), nameRules)
-    return problem === undefined && this.parts.reserved.has(text)
+    return checkProfile(reserved, handle ?? current, profile)
   }
 
   /** Gives an account another handle, and keeps the one before for it. Four commands; one if it has the handle. */
@@ -312,6 +281,7 @@ export class Users {
     if (!doc) throw noAccount()
     const before = handleIn(doc)
     if (before === handle) return
+    handles.checkReserved(handle)
     const until = new Date(now() + handleReservedDays * dayMs)
     const kept = (doc.formerHandles ?? []).filter(
       (former) => former.until.getTime() > now() && former.handle !== handle,
@@ -334,31 +304,9 @@ export class Users {
     const id = result.id ?? (result.handle as string as UserId)
     return (await this.byIds([id])).get(id)
   }
-
-  /** The name in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
-  private checkName(handle: Handle | undefined, name: string): string {
-    const { reserved } = this.parts
-    const checked = trimmed('input.name', name, nameRules)
-    const problem = nameProblem(checked)
-    if (problem) throw badInput('input.name', problem)
-    if (reserved.has(checked) && !(handle && reserved.has(handle))) {
-      throw badInput('input.name', 'is reserved, or looks like a reserved name')
-    }
-    return checked
-  }
 }
 
-/** The documents of the accounts among `ids`. */
-export const hasAccount = (ids: readonly UserId[]) => ({
-  _id: { $in: [...ids] },
-  deletedAt: { $exists: false },
-})
-
 const leaving = (account: UserId) => ({ _id: account, deletedAt: { $exists: true } })
-
-/** The handle of an account. */
-export const handleIn = ({ _id, handle }: Pick<UserDoc, '_id' | 'handle'>): Handle =>
-  (handle ?? _id) as Handle
 
 const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
   formerHandles.map(({ handle }) => handle as Handle)
@@ -367,7 +315,7 @@ const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
 export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string =>
   subject ?? subjectKey({ issuer: '', sub: _id })
 
-export const handleRequired = (): DomainError =>
+const handleRequired = (): DomainError =>
   badInput('input.handle', 'is required: the subject of the token is no handle')
 
 function tooManyHandles(kept: readonly FormerHandle[]): DomainError {
@@ -377,38 +325,4 @@ function tooManyHandles(kept: readonly FormerHandle[]): DomainError {
     `The account keeps ${kept.length} former handles. Change the handle after ${first.until.toISOString()}, or take one of them again.`,
     { argument: 'input.handle' },
   )
-}
-
-function trimmed(argument: string, given: string, rules: TextRules): string {
-  const { text, problem } = checkedText(given.trim(), rules)
-  if (problem !== undefined) throw badInput(argument, problem)
-  return text
-}
-
-function checkUrl(argument: string, given: string | null): string | null {
-  if (given === null || given === '') return null
-  const { url, problem } = checkedUrl(given)
-  if (problem !== undefined) throw badInput(argument, problem)
-  return url
-}
-
-/** The optional fields that have a value. */
-const presentFields = (profile: Pick<Profile, OptionalField>) =>
-  Object.fromEntries(
-    optionalFields.flatMap((field) => (profile[field] == null ? [] : [[field, profile[field]]])),
-  ) as Pick<User, OptionalField>
-
-/** The accounts of documents, by id, without malformed documents. */
-export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
-  new Map(
-    docs.flatMap((doc) =>
-      conforms(shapes.users, doc) ? [[doc._id as UserId, toUser(doc)] as const] : [],
-    ),
-  )
-
-/** The account of a document. */
-function toUser(doc: UserDoc): User {
-  const { _id, name, createdAt, ...rest } = doc
-  const handle = handleIn(doc)
-  return { id: _id as UserId, handle, name: name ?? handle, createdAt, ...presentFields(rest) }
 }

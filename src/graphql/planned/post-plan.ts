@@ -5,7 +5,7 @@ import type { UserId } from '../../lib/ids.ts'
 import { timeOf } from '../../lib/ids.ts'
 import { nameFacets } from '../../posts/facets.ts'
 import type { Post } from '../../posts/post.ts'
-import type { User } from '../../users/users.ts'
+import type { User } from '../../users/profile.ts'
 import { postNodeId, userNodeId } from '../node-id.ts'
 import { type Field, fieldsOf, type Scope, textOf, Unplanned } from './fields.ts'
 

@@ -29,7 +29,7 @@ export class AccountResolver {
     const { users } = ctx.services
     const result = await mutate(ctx, 'createUser', input, {
       parse: { handle: () => parseNewHandle(input.handle) },
-      check: () => users.checkProfile(undefined, input),
+      check: () => users.checkProfile(input),
       run: async ({ handle, idempotencyKey }) => {
         const subject = ctx.requireSubject()
         const user = await users.register(subject, { ...input, handle }, idempotencyKey)

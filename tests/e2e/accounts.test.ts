@@ -1,27 +1,185 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { findNodeRef } from '../../src/graphql/node-id.ts'
 import { useApp } from '../support/app.ts'
+import { subjectOf } from '../support/services.ts'
 
 const app = useApp()
+const briefly = useApp({ HANDLE_RESERVED_DAYS: '0' })
 
-test('an account of any subject has a handle that it chose, and an id of its own', async () => {
-  const create = await app.send({
-    as: 'auth0|5F7c8eC7c33c6C004bbafe82',
-    query: `mutation { createUser(input: {handle: "@Ann", name: "Ann"}) { user { id handle name } viewer { id handle user { id } } } }`,
+/** The data of a request without errors. */
+async function ask(as: string | undefined, query: string, of = app) {
+  const { data, errors } = await of.send({ as, query })
+  expect(errors).toEqual([])
+  return data
+}
+
+/** The code and the argument of the only error of a request. */
+async function refusal(as: string, query: string, of = app) {
+  const { errors } = await of.send({ as, query })
+  expect(errors).toHaveLength(1)
+  const { code, argument } = errors[0]?.extensions ?? {}
+  return [code, argument]
+}
+
+const create = (input: string) =>
+  `mutation { createUser(input: { name: "N", ${input} }) { user { id handle } viewer { id handle user { id } } } }`
+const rename = (handle: string) =>
+  `mutation { updateUser(input: { handle: "${handle}" }) { user { id handle } } }`
+const idOf = async (handle: string, of = app): Promise<string | undefined> =>
+  (await ask(undefined, `{ user(handle: "${handle}") { id } }`, of)).user?.id
+
+describe('an account', () => {
+  test.each([
+    'auth0|5F7c8eC7c33c6C004bbafe82',
+    'user_2NNEqL2nrIRdJ194ndJqAHwEfxC',
+    'a@b.example',
+    'É',
+  ])('of the subject %j has the handle that it chose, and an id of its own', async (sub) => {
+    const as = encodeURI(sub)
+    const handle = `chosen-${sub.length}`
+    const { viewer: before } = await ask(as, '{ viewer { id handle user { id } } }')
+    expect(before).toEqual({ id: before.id, handle: null, user: null })
+    expect(await refusal(as, create(''))).toEqual(['BAD_USER_INPUT', 'input.handle'])
+    const { user, viewer } = (await ask(as, create(`handle: "@${handle.toUpperCase()}"`)))
+      .createUser
+    expect(user).toEqual({ id: user.id, handle })
+    // A client keeps the viewer that it has in its cache.
+    expect(viewer).toEqual({ id: before.id, handle, user: { id: user.id } })
+    const ref = findNodeRef(user.id)
+    expect(ref?.type === 'User' && ref.account).toMatch(/^[A-Z][A-Za-z0-9]{10}$/)
+    expect((await ask(as, '{ viewer { id handle user { id } } }')).viewer).toEqual(viewer)
+    expect(await refusal(as, create('handle: "another"'))).toEqual(['CONFLICT', undefined])
   })
-  expect(create.errors).toEqual([])
-  console.log(JSON.stringify(create.data), create.extensions)
-  const again = await app.send({
-    as: 'auth0|5F7c8eC7c33c6C004bbafe82',
-    query: `{ viewer { id handle user { id handle } } }`,
+
+  test('has the subject as handle by default, unless another account has it', async () => {
+    const { createUser } = await ask('ann', create(''))
+    expect(createUser.user.handle).toBe('ann')
+    await ask('squatter', create('handle: "ben"'))
+    expect(await refusal('ben', create(''))).toEqual(['CONFLICT', 'input.handle'])
+    expect((await ask('ben', create('handle: "ben2"'))).createUser.user.handle).toBe('ben2')
   })
-  console.log(JSON.stringify(again.data), JSON.stringify(again.errors))
-  const rename = await app.send({
-    as: 'auth0|5F7c8eC7c33c6C004bbafe82',
-    query: `mutation { updateUser(input: {handle: "anna"}) { user { id handle name } } }`,
+
+  test.each([
+    ['admin', 'FORBIDDEN'],
+    ['adm1n', 'FORBIDDEN'],
+    ['a b', 'BAD_USER_INPUT'],
+    ['.ann', 'BAD_USER_INPUT'],
+    ['аnn', 'BAD_USER_INPUT'],
+    ['a'.repeat(65), 'BAD_USER_INPUT'],
+  ])('gets no handle %j: %s', async (handle, code) => {
+    expect(await refusal('strange|1', create(`handle: "${handle}"`))).toEqual([
+      code,
+      'input.handle',
+    ])
+    await app.send({ as: 'renamer', query: create('') })
+    expect(await refusal('renamer', rename(handle))).toEqual([code, 'input.handle'])
+    expect(await idOf('renamer')).toBeDefined()
   })
-  console.log(JSON.stringify(rename.data), JSON.stringify(rename.errors))
-  const find = await app.send({
-    query: `{ old: user(handle: "ann") { id } new: user(handle: "anna") { id handle name } a: isHandleAvailable(handle: "ann") b: isHandleAvailable(handle: "annb") }`,
+})
+
+describe('a handle that is changed', () => {
+  test('shows in pages at once, and links by id, mentions and posts stay', async () => {
+    const { id } = (await ask('cat', create(''))).createUser.user
+    await ask('dan', create(''))
+    await ask('dan', 'mutation { followUser(input: { user: { handle: "cat" } }) { changed } }')
+    const { createPost } = await ask(
+      'cat',
+      'mutation { createPost(input: { text: "hi @cat @none" }) { post { id } } }',
+    )
+    const page = '{ timeline(first: 5) { edges { node { id author { id handle name } } } } }'
+    const authorOf = async () => (await ask('dan', page)).timeline.edges[0].node.author
+    // Often enough to be kept.
+    for (let times = 0; times < 4; times++) expect((await authorOf()).handle).toBe('cat')
+    expect((await ask('cat', rename('kate'))).updateUser.user).toEqual({ id, handle: 'kate' })
+    expect(await authorOf()).toEqual({ id, handle: 'kate', name: 'N' })
+    expect([await idOf('cat'), await idOf('kate')]).toEqual([undefined, id])
+    const read = `{ node(id: "${id}") { ... on User { handle } } post(id: "${createPost.post.id}") {
+      facets { handle user { id handle } } } }`
+    expect(await ask('dan', read)).toEqual({
+      node: { handle: 'kate' },
+      post: {
+        facets: [
+          { handle: 'cat', user: { id, handle: 'kate' } },
+          { handle: 'none', user: null },
+        ],
+      },
+    })
+    expect((await ask('cat', '{ viewer { handle user { id } } }')).viewer).toEqual({
+      ...{ handle: 'kate', user: { id } },
+    })
   })
-  console.log(JSON.stringify(find.data), JSON.stringify(find.errors))
+
+  test('is kept for its account, which may take it again', async () => {
+    await ask('eve', create(''))
+    await ask('eve', rename('eva'))
+    const isFree = (as: string | undefined, handle: string) =>
+      ask(as, `{ isHandleAvailable(handle: "${handle}") }`).then((data) => data.isHandleAvailable)
+    expect([await isFree(undefined, 'eve'), await isFree(undefined, 'eva')]).toEqual([false, false])
+    expect([await isFree('eve', 'eve'), await isFree('eve', 'eva')]).toEqual([true, true])
+    expect([await isFree('eve', 'admin'), await isFree(undefined, 'unused')]).toEqual([false, true])
+    expect(await refusal('eve2', create('handle: "eve"'))).toEqual(['CONFLICT', 'input.handle'])
+    // A person who signs in under the former handle is another one.
+    expect((await ask('eve', rename('eve'))).updateUser.user.handle).toBe('eve')
+    expect(await refusal('eve2', create('handle: "eva"'))).toEqual(['CONFLICT', 'input.handle'])
+  })
+
+  test('is kept at most five times, and a refused change changes nothing', async () => {
+    await ask('fay', create(''))
+    for (let n = 1; n <= 5; n++) await ask('fay', rename(`fay${n}`))
+    expect(await refusal('fay', rename('fay6'))).toEqual(['CONFLICT', 'input.handle'])
+    expect((await ask('fay', '{ viewer { handle } }')).viewer.handle).toBe('fay5')
+    expect(await ask(undefined, '{ isHandleAvailable(handle: "fay6") }')).toEqual({
+      isHandleAvailable: true,
+    })
+    expect((await ask('fay', rename('fay'))).updateUser.user.handle).toBe('fay')
+  })
+
+  test('is free at once with HANDLE_RESERVED_DAYS=0, and its next owner inherits nothing', async () => {
+    const { id } = (await ask('gus', create(''), briefly)).createUser.user
+    const { createPost } = await ask(
+      'gus',
+      'mutation { createPost(input: { text: "I am @gus" }) { post { id } } }',
+      briefly,
+    )
+    await ask('gus', rename('gustav'), briefly)
+    const next = (await ask('other|1', create('handle: "gus"'), briefly)).createUser.user
+    expect(next.id).not.toBe(id)
+    expect(await idOf('gus', briefly)).toBe(next.id)
+    const post = `{ post(id: "${createPost.post.id}") { author { id } facets { user { id } } } }`
+    expect((await ask(undefined, post, briefly)).post).toEqual({
+      author: { id },
+      facets: [{ user: { id } }],
+    })
+    // The subject is still that of the first account.
+    expect((await ask('gus', '{ viewer { handle } }', briefly)).viewer.handle).toBe('gustav')
+  })
+})
+
+test('a person who comes back has another account, which meets nothing of the one before', async () => {
+  const { id } = (await ask('hal', create(''))).createUser.user
+  await ask('ida', create(''))
+  const about = (handle: string) => `input: { user: { handle: "${handle}" } }`
+  await ask('hal', `mutation { muteUser(${about('ida')}) { changed } }`)
+  await ask('ida', `mutation { blockUser(${about('hal')}) { changed } }`)
+  const post =
+    'mutation { createPost(input: { text: "mine", clientMutationId: "once" }) { post { id } } }'
+  const before = (await ask('hal', post)).createPost.post.id
+  await ask('hal', 'mutation { deleteUser(input: {}) { changed handle } }')
+  expect((await ask('hal', '{ viewer { handle user { id } } }')).viewer).toEqual({
+    ...{ handle: null, user: null },
+  })
+  expect(await refusal('hal', create(''))).toEqual(['CONFLICT', undefined])
+  await app.rest()
+  const user = (await ask('hal', create(''))).createUser.user
+  expect(user.handle).toBe('hal')
+  expect(user.id).not.toBe(id)
+  expect(await ask(undefined, `{ node(id: "${id}") { id } }`)).toEqual({ node: null })
+  expect((await ask('hal', post)).createPost.post.id).not.toBe(before)
+  const relations = '{ user(handle: "hal") { name viewerHasBlocked viewerCanFollow } }'
+  expect((await ask('ida', relations)).user).toEqual({
+    ...{ name: 'N', viewerHasBlocked: false, viewerCanFollow: true },
+  })
+  const mutes = '{ viewer { mutes(first: 5) { edges { node { handle } } } } }'
+  expect((await ask('hal', mutes)).viewer.mutes.edges).toEqual([])
+  expect(await app.services.subjects.find(subjectOf('hal'))).toBeDefined()
 })

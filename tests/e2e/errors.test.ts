@@ -98,12 +98,12 @@ const cases = {
   INTERNAL_SERVER_ERROR: {
     request: readAnn,
     status: 200,
-    failure: { failCommands: ['find'], errorCode: 8000 },
+    failure: { failCommands: ['aggregate'], errorCode: 8000 },
   },
   UNAVAILABLE: {
     request: readAnn,
     status: 503,
-    failure: { failCommands: ['find'], closeConnection: true },
+    failure: { failCommands: ['aggregate'], closeConnection: true },
   },
 } satisfies Record<ErrorCode, Case>
 
@@ -200,7 +200,7 @@ test.each([
   ['another member is out of reach', 6],
   ['the time is up', 50],
 ])('a read that fails permanently because %s is UNAVAILABLE', async (_, errorCode) => {
-  const failure = { failCommands: ['find'], errorCode }
+  const failure = { failCommands: ['aggregate'], errorCode }
   const { result, lines } = await logged(() => meet({ ...cases.UNAVAILABLE, failure }, modern))
   const requestId = result.headers.get('x-request-id')
   expect(result.errors.map(({ extensions }) => extensions)).toEqual([

@@ -36,6 +36,11 @@ test('an account is created, read, updated and deleted by its owner', async () =
   const posts = await ask(undefined, operations.UserPostsDocument, profile)
   expect(posts.user?.posts.edges).toEqual([])
 
+  const { isHandleAvailable } = await ask('owner', operations.IsHandleAvailableDocument, profile)
+  expect(isHandleAvailable).toBe(true)
+  const others = await ask(undefined, operations.IsHandleAvailableDocument, profile)
+  expect(others.isHandleAvailable).toBe(false)
+
   const { deleteUser } = await ask('owner', operations.DeleteUserDocument, { input: {} })
   expect(deleteUser).toEqual({ clientMutationId: null, changed: true, handle: 'owner' })
   expect((await ask(undefined, operations.ProfileDocument, profile)).user).toBeNull()

@@ -54,7 +54,7 @@ test('requests that wait behind another one leave nothing behind after the conne
   await using failpoint = await reserveFailpoint(client)
   await expect.poll(inFlight).toBe(0)
   const lines = app.logged.length
-  await failpoint.set({ failCommands: ['find'], namespace: `${name}.users`, blockMs: 1_000 })
+  await failpoint.set({ failCommands: ['aggregate'], namespace: `${name}.handles`, blockMs: 1_000 })
   const pipelined = open(request.repeat(40))
   await expect.poll(() => app.openRequests).toBe(1)
   expect(await inFlight()).toBe(1)

@@ -122,7 +122,10 @@ test('a request that takes too long is answered at its deadline with 503, and se
 test('after a field has ended the whole answer, the other fields send no further command', async () => {
   const list = (below: string) => `followers { edges { node { ${below} } } }`
   const more = `user(handle: "p1") { ${list(list('name'))} }`
-  await using _ = await failCommand(app.database.client, { failCommands: ['find'], blockMs })
+  await using _ = await failCommand(app.database.client, {
+    failCommands: ['find', 'aggregate'],
+    blockMs,
+  })
   using sent = watched(app)
   const { data, errors } = await app.send({
     as: reader,
@@ -137,7 +140,7 @@ test('after a field has ended the whole answer, the other fields send no further
 
 test('a request that waits for its turn is answered at its deadline too', async () => {
   await using _ = await failCommand(queued.database.client, {
-    failCommands: ['find'],
+    failCommands: ['aggregate'],
     blockMs: 5_000,
   })
   using sent = watched(queued)

@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest'
 import {
   clockSkewMaxMs,
   IdMint,
+  mintUserId,
   neighbour,
   type PostId,
+  parseHandle,
   parseTimeId,
   parseUserId,
   timeIdAt,
@@ -146,4 +148,17 @@ describe('parsing', () => {
       expect(parseTimeId(bad)).toBeUndefined()
     }
   })
+})
+
+test('a minted id is no handle, and each character of it takes all of its values', () => {
+  const ids = Array.from({ length: 5_000 }, () => mintUserId())
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const id of ids) {
+    expect(id).toMatch(/^[A-Z][A-Za-z0-9]{10}$/)
+    expect([parseUserId(id), parseHandle(id)]).toEqual([id, undefined])
+  }
+  for (let at = 0; at < 10; at++)
+    expect(new Set(ids.map((id) => id[at])).size).toBe(at === 0 ? 26 : 62)
+  // The highest random number has no more characters.
+  expect(mintUserId(() => Buffer.alloc(8, 0xff))).toMatch(/^[A-Z][A-Za-z0-9]{10}$/)
 })

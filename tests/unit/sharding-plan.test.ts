@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
 import { mongoshLine, rangesPerShard } from '../../src/db/sharding/plan.ts'
 import { splitAccounts } from '../../src/db/sharding/split-accounts.ts'
+import { mintUserId } from '../../src/lib/ids.ts'
 import { Cluster, placeOf, textOf } from '../support/cluster-state.ts'
 
 const specs = catalogue('collection')
@@ -148,10 +149,46 @@ test('a command is one line for mongosh', () => {
   )
 })
 
-test('ranges of handles follow the accounts once there are enough', () => {
+test('ranges follow the accounts of earlier releases once there are enough, and split minted ids evenly before', () => {
   const sample = Array.from({ length: 800 }, (_, n) => `user${String(n).padStart(3, '0')}`)
   expect(splitAccounts(4, sample)).toEqual(['user200', 'user400', 'user600'])
-  expect(splitAccounts(4, ['zoe'])).toEqual(
-    ['gma', 'naa', 'tma'].map((_, n) => splitAccounts(4, [])[n]),
-  )
+  expect(splitAccounts(4, ['zoe'])).toEqual(['GV0', 'N00', 'TV0'])
+})
+
+test('new accounts are on all shards, also in a cluster that has ranges of earlier accounts', () => {
+  const earlier = Array.from({ length: 800 }, (_, n) => `user${String(n).padStart(3, '0')}`)
+  const minted = Array.from({ length: 2_000 }, () => mintUserId())
+  const sharesOf = (cluster: Cluster, ids: readonly string[]) => {
+    const zones = ids.map((id) => zoneOf(cluster, 'users', id)[0] as string)
+    return shardNames(2).map(
+      (shard) => zones.filter((zone) => zone === `feedline_${shard}`).length / ids.length,
+    )
+  }
+  for (const sample of [earlier, [], minted]) {
+    const cluster = new Cluster(...shardNames(2))
+    cluster.sample = sample
+    cluster.run()
+    for (const share of sharesOf(cluster, minted)) expect(share).toBeCloseTo(0.5, 0)
+    if (sample === earlier)
+      for (const share of sharesOf(cluster, earlier)) expect(share).toBeCloseTo(0.5, 1)
+    expect(cluster.plan()).toEqual([])
+  }
+})
+
+test('a cluster that was sharded before schema version 5 has its ranges cut, and earlier accounts stay', () => {
+  const earlier = Array.from({ length: 64 }, (_, n) => `user${String(n).padStart(2, '0')}`)
+  const cluster = new Cluster(...shardNames(2))
+  cluster.join('shard0', 'feedline_shard0')
+  cluster.join('shard1', 'feedline_shard1')
+  cluster.place(new MinKey(), 'user32', 'feedline_shard0')
+  cluster.place('user32', new MaxKey(), 'feedline_shard1')
+  const before = earlier.map((id) => zoneOf(cluster, 'users', id))
+  cluster.run()
+  expect(earlier.map((id) => zoneOf(cluster, 'users', id))).toEqual(before)
+  const minted = Array.from({ length: 2_000 }, () => mintUserId())
+  const zones = minted.map((id) => zoneOf(cluster, 'users', id)[0])
+  for (const shard of shardNames(2)) {
+    const count = zones.filter((zone) => zone === `feedline_${shard}`).length
+    expect(count / minted.length).toBeCloseTo(0.5, 0)
+  }
 })

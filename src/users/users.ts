@@ -17,7 +17,7 @@ import type { Handles } from './handles.ts'
 import { nameProblem, type ReservedNames } from './names.ts'
 import { noAccount, type UserStats } from './stats.ts'
 import type { Subject } from './subject.ts'
-import { type Subjects, subjectKey } from './subjects.ts'
+import { type Subjects, subjectKey, subjectOfKey } from './subjects.ts'
 
 /** The fields of a profile that an account may lack. */
 export const optionalFields = ['bio', 'avatarUrl', 'bannerUrl'] as const
@@ -97,6 +97,13 @@ export class Users {
   async byHandles(handles: readonly Handle[]): Promise<Map<Handle, User>> {
     const owners = usersIn(await this.loadOwners(handles))
     return new Map([...owners.values()].map((user) => [user.handle, user]))
+  }
+
+  /** The subject of an account. Undefined without an account. One command, which concurrent reads of few accounts share. */
+  async subjectOf(account: UserId): Promise<Subject | undefined> {
+    const docs = await this.loadDocs([account])
+    const doc = docs.find(({ _id }) => _id === account)
+    return doc && usersIn([doc]).size > 0 ? subjectOfKey(subjectIn(doc)) : undefined
   }
 
   /**

@@ -41,8 +41,12 @@ export interface Config {
     readonly trustedProxies: readonly string[]
     /** How many requests are executed at once, at most. */
     readonly requestsMax: number
-    /** What one client may use in a minute, of this process or of all together, and an address. 0: no limit. */
-    readonly rateLimits: Record<'cost' | 'mutations' | 'viewersPerAddress', number> & {
+    /** What one client may use in a minute, of this process or of all together. 0: no limit. */
+    readonly rateLimits: Record<'cost' | 'mutations', number> & {
+      /** How many viewers' limits the signed-in requests of an address share. */
+      readonly viewersPerAddress: number
+      /** How many viewers' limits a server that acts for users may use. */
+      readonly viewersPerServer: number
       readonly isShared: boolean
     }
   }
@@ -130,6 +134,7 @@ export function readCommonConfig(
         cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
         mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),
         viewersPerAddress,
+        viewersPerServer: e.RATE_LIMIT_ACTING,
         isShared: e.RATE_LIMIT_STORE === 'mongodb',
       },
     },

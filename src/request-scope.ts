@@ -9,6 +9,8 @@ export interface RequestScope {
   /** The name of the operation, from a bounded set. Undefined until the document is valid. */
   operation: string | undefined
   viewer: UserId | undefined
+  /** The subject of the server that acts for the viewer. */
+  actor: string | undefined
   /** The code of the first error of the answer. */
   code: ErrorCode | undefined
   /** Number of commands that the request sent to MongoDB. A command that requests share counts for the first one. */

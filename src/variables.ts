@@ -88,6 +88,12 @@ export const serving = {
     reason: 'Likewise the number of mutations',
     processes: 'own',
   },
+  RATE_LIMIT_ACTING: {
+    schema: wholeNumber(1, 1_000_000).default(100),
+    reason:
+      "How many viewers' limits a token with the scope `act-for` may use [for all its users](../how-to/sign-in.md#servers-that-act-for-users)",
+    processes: 'own',
+  },
   RATE_LIMIT_STORE: {
     schema: oneOf(['memory', 'mongodb']).default('memory'),
     reason:

@@ -6,12 +6,13 @@ import type { EngagementSummaries } from '../engagement/summaries.ts'
 import { etagOf, namesEtag } from '../http/entity-tags.ts'
 import { isGraphql } from '../http/graphql-route.ts'
 import type { UserId } from '../lib/ids.ts'
+import { actForHeader } from './act-for.ts'
 import { fillTemplate } from './answer-template.ts'
-import type { Context } from './context.ts'
+import type { Context, Sender } from './context.ts'
 import { Keeping, type KeptAnswer, type KeptAnswers } from './kept-answers.ts'
 import { isObject, readDocumentName, readMembers } from './named-documents.ts'
 import type { PersistedDocuments } from './persisted-documents.ts'
-import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
+import type { Charge, RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,7 +30,7 @@ export interface AnswerAgainParts {
   readonly summaries: EngagementSummaries
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
-  readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
+  readonly senderOf: (request: FastifyRequest) => Promise<Sender>
 }
 
 /**
@@ -38,23 +39,23 @@ export interface AnswerAgainParts {
  * memory, and those of {@link EngagementSummaries} if it has holes. Call it before the route is added.
  */
 export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): void {
-  const { answers, stamping, summaries, limiter, persisted, viewerOf } = parts
+  const { answers, stamping, summaries, limiter, persisted, senderOf } = parts
   http.decorateRequest('keeping', undefined)
   http.decorateRequest('kept', undefined)
   http.addHook('preHandler', async (request, reply) => {
     if (!isGraphql(request)) return
     // Apollo refuses what cannot be verified.
-    const viewer = await viewerOf(request).catch(() => undefined)
+    const sender = await senderOf(request).catch(() => undefined)
+    const viewer = sender?.signIn?.viewer
     const key = viewer === undefined ? undefined : keyOf(request, viewer)
-    if (viewer === undefined || key === undefined) return
+    if (!sender || key === undefined) return
     const keeping = new Keeping(key, answers.isWorthKeeping(key) ? stamping() : undefined)
     request.keeping = keeping
     const kept = registersDocument(request, persisted) ? undefined : answers.find(key)
     if (!kept) return answers.countServed(false)
-    const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
     // If any of this fails, the execution of the request names the fault.
     const { charge, isCurrent } = await chargeKept(kept, keeping, (cost) =>
-      limiter.charge(client, { cost, mutations: 0 }),
+      limiter.charge(sender.client, { cost, mutations: 0 }),
     ).catch(() => ({ charge: undefined, isCurrent: undefined }))
     if (isCurrent === false && !answers.outdate(key, kept)) keeping.giveUp()
     const fill = async ({ template }: KeptAnswer) => {
@@ -65,7 +66,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     answers.countServed(body !== undefined)
     if (body === undefined) return
     answers.noteServed(key)
-    if (request.scope) Object.assign(request.scope, { viewer, operation: kept.operation })
+    if (request.scope) request.scope.operation = kept.operation
     request.kept = kept
     reply.headers(charge?.headers ?? {})
     return reply.type(kept.contentType).send(body)
@@ -81,9 +82,7 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     const vary = reply.getHeader('vary')
     reply.headers({
       'cache-control': 'private, no-cache',
-      vary: [...(vary ? [String(vary)] : []), 'Authorization', 'Accept', 'accept-encoding'].join(
-        ', ',
-      ),
+      vary: [...(vary ? [String(vary)] : []), ...decidingHeaders].join(', '),
     })
     // Before an equal answer, the client may have read a page that this news is about again.
     if (kept?.isNews ?? keeping.isNews) return payload
@@ -94,6 +93,9 @@ export function answerAgain(http: FastifyInstance, parts: AnswerAgainParts): voi
     return null
   })
 }
+
+/** The headers that decide an answer. */
+const decidingHeaders = ['Authorization', actForHeader, 'Accept', 'accept-encoding']
 
 /**
  * Matches each URL with a parameter `query`, whose name may be encoded, and few others. A part of the URL belongs to one

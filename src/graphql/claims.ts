@@ -47,14 +47,16 @@ export const readDevSubject = (sub: string): SignedIn => ({
 
 const subjectBytesMax = 255
 
+/** Whether a value can be the subject of a token. */
+export const isSubject = (sub: unknown): sub is string =>
+  typeof sub === 'string' &&
+  sub !== '' &&
+  sub.isWellFormed() &&
+  !/\p{Cc}/u.test(sub) &&
+  Buffer.byteLength(sub) <= subjectBytesMax
+
 function checkSubject(sub: unknown, name: string): string {
-  const isRight =
-    typeof sub === 'string' &&
-    sub !== '' &&
-    sub.isWellFormed() &&
-    !/\p{Cc}/u.test(sub) &&
-    Buffer.byteLength(sub) <= subjectBytesMax
-  if (isRight) return sub
+  if (isSubject(sub)) return sub
   throw refused(
     `"${name}" must be a text of 1 to ${subjectBytesMax} bytes without control characters`,
   )

@@ -5,7 +5,7 @@ import type { Services } from '../services.ts'
 import type { Role, Subject } from '../users/subject.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
-import { type Charge, clientOf, crowdOf, type RateLimitState } from './rate-limit.ts'
+import type { Charge, Charged, Client, RateLimitState } from './rate-limit.ts'
 
 /** The document of a request. */
 export interface ReadDocument {
@@ -21,17 +21,24 @@ export interface ReadDocument {
 /** What a context takes from its request. */
 interface RequestParts {
   readonly id: string
-  readonly ip: string
   readonly keeping?: Keeping | undefined
   readonly read?: ReadDocument | undefined
 }
 
-/** Who sends a request. */
-export interface SignIn {
+/** The viewer of a request. */
+export interface SignIn extends Charged {
   /** The account of the subject, or what stands for it before there is one. */
   readonly viewer: UserId
   readonly subject: Subject
   readonly roles: ReadonlySet<Role>
+}
+
+/** Who sends a request. */
+export interface Sender {
+  /** Undefined for an anonymous request. */
+  readonly signIn: SignIn | undefined
+  /** Who is charged for it. */
+  readonly client: Client
 }
 
 const noRoles: ReadonlySet<Role> = new Set()
@@ -46,32 +53,33 @@ export class Context {
   /** The document that is executed. */
   readonly read: ReadDocument | undefined
   /** The client in the rate limits. */
-  readonly client: string
-  /** The signed-in requests that this one shares the limits of its address with. Undefined for an anonymous request. */
-  readonly crowd: string | undefined
+  readonly client: Client
   /** What the rate limit leaves to the client. Undefined without a limit. */
   rateLimit: RateLimitState | undefined
   /** The input of the mutation that runs, as it was sent. */
   sentInput: unknown
 
-  /** The account of the verified token's subject, never an argument (law L6). Undefined for an anonymous request. */
+  /**
+   * The account of the verified token's subject, or the one that its server acts for. Never an argument (law L6). Undefined
+   * for an anonymous request.
+   */
   viewer: UserId | undefined
+
+  private readonly signIn: SignIn | undefined
 
   constructor(
     readonly services: Services,
-    /** Undefined for an anonymous request. */
-    private readonly signIn: SignIn | undefined,
-    { id, ip, keeping, read }: RequestParts,
+    { signIn, client }: Sender,
+    { id, keeping, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
-    const viewer = signIn?.viewer
-    this.viewer = viewer
+    this.signIn = signIn
+    this.viewer = signIn?.viewer
     this.requestId = id
     this.keeping = keeping
     this.read = read
-    this.client = clientOf(viewer, ip)
-    this.crowd = crowdOf(viewer, ip)
+    this.client = client
   }
 
   get loaders(): Loaders {
@@ -95,12 +103,12 @@ export class Context {
     return this.viewer ?? signInFirst()
   }
 
-  /** The roles of the verified token. Empty for an anonymous request. */
+  /** The roles of the verified token. Empty for an anonymous request, and if a server acts for the viewer. */
   get roles(): ReadonlySet<Role> {
     return this.signIn?.roles ?? noRoles
   }
 
-  /** The subject of the verified token. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
+  /** The subject of the viewer. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
   requireSubject(): Subject {
     return this.signIn?.subject ?? signInFirst()
   }

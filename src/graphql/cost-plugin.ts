@@ -41,7 +41,7 @@ export const costPlugin = (
         /** Charges a refusal, unless the reading of its document was charged. */
         const refuse = async (error: Error): Promise<never> => {
           charge = contextValue.read?.charge
-          charge ??= await limiter.charge(contextValue, { cost: refusedPrice, mutations: 0 })
+          charge ??= await limiter.charge(contextValue.client, { cost: refusedPrice, mutations: 0 })
           throw charge?.refusal ? requestError(charge.refusal) : error
         }
         // Apollo stores a document whose operation is not refused here.
@@ -72,7 +72,7 @@ export const costPlugin = (
         charge = charged?.charge ?? paidBy
         const due = Math.max(paid, (charged ? 0 : requested) + storing)
         if ((due > paid || mutations > 0) && !charge?.refusal) {
-          charge = await limiter.charge(contextValue, { cost: due, mutations, paid })
+          charge = await limiter.charge(contextValue.client, { cost: due, mutations, paid })
         }
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state

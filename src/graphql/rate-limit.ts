@@ -6,6 +6,8 @@ import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { type BucketState, TokenBuckets } from '../lib/token-buckets.ts'
 import type { Log } from '../log.ts'
+import type { Subject } from '../users/subject.ts'
+import { standInOf } from '../users/subjects.ts'
 
 /** What is left to a client, as the schema shows it. */
 export interface RateLimitState {
@@ -15,13 +17,41 @@ export interface RateLimitState {
   readonly cost: number
 }
 
-/** The key of a client's buckets: the viewer, or the address of an anonymous request. */
-export const clientOf = (viewer: UserId | undefined, address: string): string =>
-  viewer === undefined ? `address:${networkOf(address)}` : `viewer:${viewer}`
+/** The buckets that a request is charged to. */
+export interface Client {
+  /** The key of its own buckets. */
+  readonly client: string
+  /** The key of further buckets, which a request must not exceed either. Undefined: there are none. */
+  readonly crowd: string | undefined
+  /** Whether its limits are those of a server that acts for users. */
+  readonly isServer: boolean
+}
 
-/** The key of the buckets that signed-in requests of an address share. Undefined for an anonymous request. */
-export const crowdOf = (viewer: UserId | undefined, address: string): string | undefined =>
-  viewer === undefined ? undefined : `crowd:${networkOf(address)}`
+/** Who has sent a signed-in request. */
+export interface Charged {
+  readonly viewer: UserId
+  /** The subject of a token that may act for users. Undefined for any other token. */
+  readonly server: Subject | undefined
+  /** Whether the server acts for the viewer, and not for itself. */
+  readonly isActing: boolean
+}
+
+/**
+ * The client of a request: the address of an anonymous one, or the viewer, who shares the buckets of the address with
+ * others, or the server that acts for its users. A user of it may use no more than a viewer, so that others can go on.
+ */
+export function clientOf(sender: Charged | undefined, address: string): Client {
+  if (!sender) {
+    return { client: `address:${networkOf(address)}`, crowd: undefined, isServer: false }
+  }
+  const { viewer, server, isActing } = sender
+  if (!server) {
+    return { client: `viewer:${viewer}`, crowd: `crowd:${networkOf(address)}`, isServer: false }
+  }
+  const name = standInOf(server)
+  const crowd = isActing ? `acting:${name}:${viewer}` : undefined
+  return { client: `server:${name}`, crowd, isServer: true }
+}
 
 /** Some proxies add a port, and brackets around an IPv6 address before it. */
 const written = /^([\d.]+)(?::\d+)?$|^\[(.+)\](?::\d+)?$/
@@ -130,20 +160,57 @@ export class SharedStore implements TokenStore {
   }
 }
 
+/** How many times the limits of a viewer others may use. */
+export interface Multiples {
+  /** The signed-in requests of an address together. */
+  readonly viewersPerAddress: number
+  /** A server that acts for users. */
+  readonly viewersPerServer: number
+}
+
+/** The buckets of clients of one sort, and what errors call them. */
+interface Plan {
+  readonly limits: Tokens
+  readonly store: TokenStore
+  readonly whose: string
+  readonly crowdLimits: Tokens
+  readonly crowds: MemoryStore
+  readonly whoseCrowd: string
+}
+
+const times = ({ cost, mutations }: Tokens, factor: number): Tokens => ({
+  cost: cost * factor,
+  mutations: mutations * factor,
+})
+
 /** Charges requests to the buckets of their clients. */
 export class RateLimiter {
-  private readonly crowdLimits: Tokens
-  private readonly crowds: MemoryStore
+  private readonly viewers: Plan
+  private readonly servers: Plan
 
-  /** @param viewersPerAddress how many viewers' limits the signed-in requests of an address share. */
+  /**
+   * @param limits those of a viewer, and of an anonymous address.
+   * @param storeOf creates the store of clients with limits.
+   */
   constructor(
-    private readonly limits: Tokens,
-    viewersPerAddress: number,
-    private readonly store: TokenStore,
+    limits: Tokens,
+    { viewersPerAddress, viewersPerServer }: Multiples,
+    storeOf: (limits: Tokens) => TokenStore,
   ) {
-    const { cost, mutations } = limits
-    this.crowdLimits = { cost: cost * viewersPerAddress, mutations: mutations * viewersPerAddress }
-    this.crowds = new MemoryStore(this.crowdLimits)
+    const planOf = (own: Tokens, crowdLimits: Tokens) => ({
+      ...{ limits: own, store: storeOf(own) },
+      ...{ crowdLimits, crowds: new MemoryStore(crowdLimits) },
+    })
+    this.viewers = {
+      ...planOf(limits, times(limits, viewersPerAddress)),
+      whose: '',
+      whoseCrowd: ' for all signed-in requests of an address',
+    }
+    this.servers = {
+      ...planOf(times(limits, viewersPerServer), limits),
+      whose: ' for a server with all its users',
+      whoseCrowd: ' for a user that a server acts for',
+    }
   }
 
   /**
@@ -152,29 +219,24 @@ export class RateLimiter {
    * same time may pass a crowd that has enough for one of them.
    * @returns undefined without limits.
    */
-  async charge(
-    { client, crowd }: { readonly client: string; readonly crowd: string | undefined },
-    wanted: Wanted,
-  ): Promise<Charge | undefined> {
-    const { limits } = this
+  async charge({ client, crowd, isServer }: Client, wanted: Wanted): Promise<Charge | undefined> {
+    const plan = isServer ? this.servers : this.viewers
+    const { limits, store, crowds } = plan
     const { cost, mutations } = wanted
     if (limits.cost === 0 && (limits.mutations === 0 || mutations === 0)) return undefined
     if (crowd !== undefined) {
-      const refusal = chargeIn(this.crowdLimits, this.crowds.check(crowd, wanted), addressOf)
+      const refusal = chargeIn(plan.crowdLimits, crowds.check(crowd, wanted), plan.whoseCrowd)
       if (refusal?.refusal) return refusal
     }
-    const taken = await this.store.take(client, wanted)
-    const charge = chargeIn(limits, taken, clientOnly)
-    if (crowd !== undefined && !charge?.refusal) this.crowds.take(crowd, wanted)
+    const taken = await store.take(client, wanted)
+    const charge = chargeIn(limits, taken, plan.whose)
+    if (crowd !== undefined && !charge?.refusal) crowds.take(crowd, wanted)
     if (!charge || charge.refusal || !taken.cost) return charge
     const { remaining, fullInMs } = taken.cost
     const resetAt = new Date(Date.now() + fullInMs)
     return { ...charge, state: { limit: limits.cost, remaining, resetAt, cost } }
   }
 }
-
-const clientOnly = ''
-const addressOf = ' for all signed-in requests of an address'
 
 /** The bucket that refuses a request, or else the bucket of costs. */
 function chargeIn(limits: Tokens, taken: TakenTokens, whose: string): Charge | undefined {

@@ -4,14 +4,13 @@ import type { DocumentNode, GraphQLError, GraphQLSchema } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { DomainError } from '../errors.ts'
 import { isGraphql } from '../http/graphql-route.ts'
-import type { UserId } from '../lib/ids.ts'
 import { measureCache } from '../metrics/caches.ts'
 import { checkDocument, readTokens } from './check-document.ts'
-import type { Context, ReadDocument } from './context.ts'
+import type { Context, ReadDocument, Sender } from './context.ts'
 import { formatError, requestError, statusOf } from './errors.ts'
 import { findTrusted, readName } from './named-documents.ts'
 import type { PersistedDocuments } from './persisted-documents.ts'
-import { type Charge, clientOf, crowdOf, type RateLimiter } from './rate-limit.ts'
+import type { Charge, Client, RateLimiter } from './rate-limit.ts'
 import { hashOf, type TrustedDocuments } from './trusted-documents.ts'
 
 declare module 'fastify' {
@@ -29,7 +28,7 @@ export interface ReadDocumentsParts {
   readonly persisted: PersistedDocuments
   readonly trusted: TrustedDocuments | undefined
   readonly limiter: RateLimiter
-  readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
+  readonly senderOf: (request: FastifyRequest) => Promise<Sender>
 }
 
 /** The cost of a name that the server has no document of. */
@@ -43,11 +42,10 @@ const unknownNamePrice = 1
  * Call it after {@link answerAgain}, and before the route is added.
  */
 export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts): void {
-  const { schema, introspection, persisted, trusted, limiter, viewerOf } = parts
+  const { schema, introspection, persisted, trusted, limiter, senderOf } = parts
   const documents = new DocumentCache()
 
-  const find = async (request: FastifyRequest, viewer: UserId | undefined) => {
-    const client = { client: clientOf(viewer, request.ip), crowd: crowdOf(viewer, request.ip) }
+  const find = async (request: FastifyRequest, client: Client) => {
     const chargeFor = (cost: number) => limiter.charge(client, { cost, mutations: 0 })
     const name = readName(request)
     const trustedText = findTrusted(name, trusted)
@@ -85,14 +83,10 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
   http.addHook('preHandler', async (request, reply) => {
     if (!isGraphql(request)) return
     // Apollo refuses a token that cannot be verified.
-    const signedIn = await viewerOf(request).then(
-      (viewer) => ({ viewer }),
-      () => undefined,
-    )
-    if (!signedIn) return
-    if (request.scope) request.scope.viewer = signedIn.viewer
+    const sender = await senderOf(request).catch(() => undefined)
+    if (!sender) return
     try {
-      request.read = await find(request, signedIn.viewer)
+      request.read = await find(request, sender.client)
       reply.headers(request.read.charge?.headers ?? {})
     } catch (error) {
       if (reply.sent) return reply

@@ -158,38 +158,36 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const signIns = new SignIns(createAuthenticate(config.auth), services.subjects)
-  const viewerOf = async (request: FastifyRequest) => (await signIns.find(request))?.viewer
-  http.decorateRequest('signIn', undefined)
+  const signIns = new SignIns(createAuthenticate(config.auth), services)
+  const senderOf = (request: FastifyRequest) => signIns.find(request)
+  http.decorateRequest('sender', undefined)
   const answers = new KeptAnswers({
     bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),
   })
   const { stamping, summaries } = services
-  answerAgain(http, { answers, stamping, summaries, limiter, persisted, viewerOf })
+  answerAgain(http, { answers, stamping, summaries, limiter, persisted, senderOf })
   const { trusted } = parts
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
-  readDocuments(http, { schema, introspection, persisted, trusted, limiter, viewerOf })
+  readDocuments(http, { schema, introspection, persisted, trusted, limiter, senderOf })
   const { feed, keptPosts, pageFacts } = services
-  answerPlanned(http, { schema, feed, keptPosts, pageFacts, limiter, persisted, viewerOf })
+  answerPlanned(http, { schema, feed, keptPosts, pageFacts, limiter, persisted, senderOf })
   await http.register(fastifyApollo(apollo), {
     path: graphqlPath,
     method: ['GET', 'POST'],
-    context: async (request) => {
-      const signIn = await signIns.find(request)
-      if (request.scope) request.scope.viewer = signIn?.viewer
-      return new Context(services, signIn, request, nudge)
-    },
+    context: async (request) => new Context(services, await signIns.find(request), request, nudge),
   })
   http.addHook('onClose', async () => apollo.stop())
 }
 
 function createRateLimiter({ config, services, log }: ServerParts): RateLimiter {
-  const { isShared, viewersPerAddress, ...limits } = config.http.rateLimits
-  if (!isShared) return new RateLimiter(limits, viewersPerAddress, new MemoryStore(limits))
-  const shared = new SharedBuckets(services.collections.rate_limits, limits)
-  return new RateLimiter(limits, viewersPerAddress, new SharedStore(shared, limits, log))
+  const { isShared, cost, mutations, ...multiples } = config.http.rateLimits
+  return new RateLimiter({ cost, mutations }, multiples, (limits) => {
+    if (!isShared) return new MemoryStore(limits)
+    const shared = new SharedBuckets(services.collections.rate_limits, limits)
+    return new SharedStore(shared, limits, log)
+  })
 }
 
 /** Gives a valid document's operation to the log and the metrics. */

@@ -1,41 +1,94 @@
 import type { FastifyRequest } from 'fastify'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError } from '../errors.ts'
-import { type Subjects, standInOf } from '../users/subjects.ts'
+import type { RequestScope } from '../request-scope.ts'
+import type { SignedIn, Subject } from '../users/subject.ts'
+import { type Subjects, standInOf, subjectKey } from '../users/subjects.ts'
+import type { Users } from '../users/users.ts'
+import { actForHeader, parseActFor, refusedActing } from './act-for.ts'
 import type { Authenticate } from './auth.ts'
-import type { SignIn } from './context.ts'
+import type { Sender, SignIn } from './context.ts'
 import { requestError } from './errors.ts'
+import { clientOf } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Undefined before its token is verified. */
-    signIn: Promise<SignIn | undefined> | undefined
+    sender: Promise<Sender> | undefined
   }
 }
 
-/** Who sends each request: its token is verified once, and its account is looked up once. */
+/** What {@link SignIns} looks accounts up with. */
+interface SignInServices {
+  readonly subjects: Pick<Subjects, 'load'>
+  readonly users: Pick<Users, 'subjectOf'>
+}
+
+/**
+ * Who sends each request: its token is verified once, and its account is looked up once. A token with the scope `act-for`
+ * may name the user that the request acts for, instead of its own subject. No other token may.
+ */
 export class SignIns {
   constructor(
     private readonly authenticate: Authenticate,
-    private readonly subjects: Pick<Subjects, 'load'>,
+    private readonly services: SignInServices,
   ) {}
 
   /**
-   * Undefined for an anonymous request. The commands of {@link Subjects.load}: mostly none.
-   * @throws {GraphQLError} with the status of UNAUTHENTICATED or UNAVAILABLE.
+   * The sender of a request, which the log then knows. The commands of {@link Subjects.load}: mostly none. One command if
+   * a server acts for an account by its id.
+   * @throws {GraphQLError} with the status of UNAUTHENTICATED, UNAVAILABLE, or what is wrong with Feedline-Act-For:
+   *   FORBIDDEN without the scope, BAD_REQUEST, or NOT_FOUND without the account.
    */
-  find(request: FastifyRequest): Promise<SignIn | undefined> {
-    request.signIn ??= this.read(request).catch((error: unknown) => {
+  find(request: FastifyRequest): Promise<Sender> {
+    request.sender ??= this.read(request).catch((error: unknown) => {
       const known = error instanceof DomainError ? error : clientErrorOf(error)
       throw known ? requestError(known) : error
     })
-    return request.signIn
+    return request.sender
   }
 
-  private async read({ raw }: FastifyRequest): Promise<SignIn | undefined> {
-    const signedIn = await this.authenticate(raw.headersDistinct.authorization ?? [])
-    if (!signedIn) return undefined
-    const { subject, roles } = signedIn
-    return { subject, roles, viewer: (await this.subjects.load(subject)) ?? standInOf(subject) }
+  private async read({ raw, ip, scope }: FastifyRequest): Promise<Sender> {
+    const { authorization = [], [actForHeader]: actFor = [] } = raw.headersDistinct
+    const signedIn = await this.authenticate(authorization)
+    if (!signedIn && actFor.length > 0) {
+      throw refusedActing('UNAUTHENTICATED', 'send the token of the server in Authorization')
+    }
+    const signIn = signedIn && (await this.signInOf(signedIn, actFor, scope))
+    if (scope) scope.viewer = signIn?.viewer
+    return { signIn, client: clientOf(signIn, ip) }
+  }
+
+  private async signInOf(
+    { subject, roles, scopes }: SignedIn,
+    actFor: readonly string[],
+    scope: RequestScope | null,
+  ): Promise<SignIn> {
+    const server = scopes.has('act-for') ? subject : undefined
+    if (actFor.length === 0) {
+      return { subject, roles, viewer: await this.viewerOf(subject), server, isActing: false }
+    }
+    if (!server) throw refusedActing('FORBIDDEN', 'the token has no scope "act-for"')
+    if (scope) scope.actor = subjectKey(server)
+    return { ...(await this.userOf(server, actFor)), roles: new Set(), server, isActing: true }
+  }
+
+  /** The user that a server acts for. */
+  private async userOf(
+    { issuer, isMain }: Subject,
+    headers: readonly string[],
+  ): Promise<Pick<SignIn, 'subject' | 'viewer'>> {
+    const named = parseActFor(headers)
+    if ('sub' in named) {
+      const subject = { issuer, sub: named.sub, isMain }
+      return { subject, viewer: await this.viewerOf(subject) }
+    }
+    const subject = await this.services.users.subjectOf(named.account)
+    if (!subject) throw refusedActing('NOT_FOUND', 'no account has this id')
+    return { subject, viewer: named.account }
+  }
+
+  private async viewerOf(subject: Subject) {
+    return (await this.services.subjects.load(subject)) ?? standInOf(subject)
   }
 }

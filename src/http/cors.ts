@@ -10,6 +10,9 @@ const exposedHeaders = [
 /** How long a browser may keep the answer to a preflight, in seconds. Chromium keeps none longer. */
 const preflightSecondsMax = 7_200
 
+/** Headers that pages may not send: servers alone act for users. */
+const serverHeaders: readonly string[] = ['feedline-act-for']
+
 const localOrigin = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
 
 /**
@@ -24,6 +27,14 @@ export async function allowOrigins(
   if (production && origins.length === 0) return
   const isAllowed = (origin = '') =>
     origins.includes(origin.toLowerCase()) || (!production && localOrigin.test(origin))
+  // The plugin allows all headers that a page asks for.
+  http.addHook('onSend', (_, reply, __, done) => {
+    const allowed = reply.getHeader('access-control-allow-headers')
+    if (allowed !== undefined) {
+      reply.header('access-control-allow-headers', withoutServerHeaders(String(allowed)))
+    }
+    done()
+  })
   await http.register(cors, {
     origin: (origin, done) => done(null, isAllowed(origin)),
     methods: ['GET', 'POST'],
@@ -33,3 +44,9 @@ export async function allowOrigins(
     strictPreflight: false,
   })
 }
+
+const withoutServerHeaders = (names: string): string =>
+  names
+    .split(',')
+    .filter((name) => !serverHeaders.includes(name.trim().toLowerCase()))
+    .join()

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { UserId } from '../lib/ids.ts'
 import type { Log } from '../log.ts'
 import { countRequest, requestsInFlight } from '../metrics/requests.ts'
 import { type RequestScope, runInScope } from '../request-scope.ts'
@@ -50,13 +49,14 @@ const newScope = ({ id }: FastifyRequest): RequestScope => ({
   startedMs: performance.now(),
   operation: undefined,
   viewer: undefined,
+  actor: undefined,
   code: undefined,
   commands: 0,
 })
 
 /** @param status of the answer; undefined if the client left before it. */
 function finish(scope: RequestScope, logging: RequestLogging, status: number | undefined): void {
-  const { id, startedMs, viewer, commands, operation = 'none' } = scope
+  const { id, startedMs, viewer, actor, commands, operation = 'none' } = scope
   const { log, production, slowMs } = logging
   const ms = performance.now() - startedMs
   const code = status === undefined ? 'CLOSED' : (scope.code ?? 'OK')
@@ -65,6 +65,7 @@ function finish(scope: RequestScope, logging: RequestLogging, status: number | u
     requestId: id,
     operation,
     ...(viewer === undefined ? {} : { viewer: pseudonymOf(viewer) }),
+    ...(actor === undefined ? {} : { actor: pseudonymOf(actor) }),
     ...(status === undefined ? {} : { status }),
     code,
     commands,
@@ -75,6 +76,6 @@ function finish(scope: RequestScope, logging: RequestLogging, status: number | u
   else log.debug(line, 'request')
 }
 
-/** 12 hex digits of the SHA-256 of the id of an account. An operator who knows the id finds its lines. */
-const pseudonymOf = (account: UserId): string =>
-  createHash('sha256').update(account).digest('hex').slice(0, 12)
+/** 12 hex digits of the SHA-256 of an account or a subject. An operator who knows it finds its lines. */
+const pseudonymOf = (name: string): string =>
+  createHash('sha256').update(name).digest('hex').slice(0, 12)

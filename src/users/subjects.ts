@@ -14,6 +14,13 @@ import type { Subject } from './subject.ts'
 export const subjectKey = ({ issuer, sub }: Pick<Subject, 'issuer' | 'sub'>): string =>
   `${issuer} ${sub}`
 
+/** The subject of a key. One without an issuer is of the main issuer. */
+export function subjectOfKey(key: string): Subject {
+  const at = key.indexOf(' ')
+  const issuer = key.slice(0, at)
+  return { issuer, sub: key.slice(at + 1), isMain: issuer === '' }
+}
+
 /**
  * The keys under which the account of a subject may be stored. Accounts of earlier releases, imports and tokens without
  * an issuer are stored without one, and belong to the main issuer.

@@ -26,7 +26,7 @@ import {
 } from './profile.ts'
 import { noAccount, type UserStats } from './stats.ts'
 import type { Subject } from './subject.ts'
-import { type Subjects, subjectKey } from './subjects.ts'
+import { type Subjects, subjectKey, subjectOfKey } from './subjects.ts'
 
 /** A new account with its subject. */
 type Opening = NewProfile & { readonly subject?: Subject | undefined }
@@ -81,6 +81,13 @@ export class Users {
   async byHandles(handles: readonly Handle[]): Promise<Map<Handle, User>> {
     const owners = usersIn(await this.loadOwners(handles))
     return new Map([...owners.values()].map((user) => [user.handle, user]))
+  }
+
+  /** The subject of an account. Undefined without an account. One command, which concurrent reads of few accounts share. */
+  async subjectOf(account: UserId): Promise<Subject | undefined> {
+    const docs = await this.loadDocs([account])
+    const doc = docs.find(({ _id }) => _id === account)
+    return doc && usersIn([doc]).size > 0 ? subjectOfKey(subjectIn(doc)) : undefined
   }
 
   /**

@@ -291,6 +291,19 @@ describe('a browser', () => {
     expect(statuses).toEqual([200, 400, 415, 401, 415])
   })
 
+  test('may not act for users, whatever it asks for', async () => {
+    const origin = 'http://localhost:5173'
+    for (const names of ['feedline-act-for', 'authorization, Feedline-Act-For,x-other']) {
+      const headers = { 'access-control-request-headers': names }
+      const { headers: asked } = ask(origin)
+      const answer = await graphql(app, { ...ask(origin), headers: { ...asked, ...headers } })
+      const allowed = answer.headers.get('access-control-allow-headers') ?? ''
+      expect(allowed.split(',').filter(Boolean)).toEqual(
+        names.includes('x-other') ? ['authorization', 'x-other'] : [],
+      )
+    }
+  })
+
   test('may poll by GET after one preflight: the answer without a body names its origin too', async () => {
     const origin = 'http://localhost:5173'
     const query = '{ viewer { handle } }'
@@ -298,7 +311,9 @@ describe('a browser', () => {
     const headers = { origin, authorization: 'Dev ann' }
     const first = await fetch(url, { headers })
     const etag = first.headers.get('etag') ?? ''
-    expect(first.headers.get('vary')).toBe('Origin, Authorization, Accept, accept-encoding')
+    expect(first.headers.get('vary')).toBe(
+      'Origin, Authorization, feedline-act-for, Accept, accept-encoding',
+    )
     const second = await fetch(url, { headers: { ...headers, 'if-none-match': etag } })
     expect([corsOf(second), second.headers.get('etag')]).toEqual([
       { status: 304, origin, headers: null },

@@ -172,7 +172,7 @@ describe('rate limits', () => {
   })
 
   test('the addresses of one IPv6 network are one client', () => {
-    const of = (address: string) => clientOf(undefined, address)
+    const of = (address: string) => clientOf(undefined, address).client
     expect(of('2001:db8:1:2:3:4:5:6')).toBe(of('2001:db8:1:2::9'))
     expect(of('2001:db8::1')).toBe(of('2001:DB8::2'))
     expect(of('2001:db8:1:2::1')).not.toBe(of('2001:db8:1:3::1'))
@@ -182,7 +182,7 @@ describe('rate limits', () => {
   })
 
   test('an address is one client, however a proxy writes it', () => {
-    const of = (address: string) => clientOf(undefined, address)
+    const of = (address: string) => clientOf(undefined, address).client
     for (const written of [
       '192.0.2.1:5000',
       '192.0.2.1:5001',
@@ -192,6 +192,8 @@ describe('rate limits', () => {
       expect(of(written)).toBe(of('192.0.2.1'))
     }
     expect(of('[2001:db8::1]:5000')).toBe(of('2001:db8::1'))
-    expect(clientOf(ann, '192.0.2.1')).toBe(clientOf(ann, '192.0.2.2'))
+    const sender = { viewer: ann, server: undefined, isActing: false }
+    const ofAnn = (address: string) => clientOf(sender, address).client
+    expect(ofAnn('192.0.2.1')).toBe(ofAnn('192.0.2.2'))
   })
 })

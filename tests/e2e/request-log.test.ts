@@ -3,7 +3,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { registry } from '../../src/metrics/registry.ts'
 import { useApp } from '../support/app.ts'
 import { eventually } from '../support/eventually.ts'
+import { signByHmac } from '../support/key-server.ts'
 import { failCommand } from '../support/mongo.ts'
+import { now } from '../support/sign-in.ts'
 
 const secret = 's'.repeat(32)
 const production = useApp({
@@ -21,6 +23,7 @@ interface Line {
   readonly requestId: string
   readonly operation: string
   readonly viewer?: string
+  readonly actor?: string
   readonly status?: number
   readonly code: string
   readonly commands: number
@@ -45,6 +48,7 @@ beforeAll(async () => {
     .sign(new TextEncoder().encode(secret))
   await production.services.users.create('ann' as never, { name: 'Ann' })
 })
+const pseudonymOf = (name: string) => createHash('sha256').update(name).digest('hex').slice(0, 12)
 const bearer = () => ({ authorization: `Bearer ${token}` })
 
 test('production logs one line a request: operation, hashed viewer, status, code, commands and duration', async () => {
@@ -57,7 +61,7 @@ test('production logs one line a request: operation, hashed viewer, status, code
     level: 30,
     msg: 'request',
     operation: 'Me',
-    viewer: createHash('sha256').update('ann').digest('hex').slice(0, 12),
+    viewer: pseudonymOf('ann'),
     status: 200,
     code: 'OK',
     // The user, and once a minute the account of the viewer's subject.
@@ -65,6 +69,26 @@ test('production logs one line a request: operation, hashed viewer, status, code
   })
   expect(line?.requestId).toMatch(/^[0-9a-f-]{36}$/)
   expect(line?.ms).toBeGreaterThanOrEqual(0)
+})
+
+test('the line of a request that acts for a user also has the server as its actor', async () => {
+  const token = signByHmac('HS256', secret, { sub: 'bot', scope: 'act-for', exp: now() + 60 })
+  const lineFor = async (headers: Readonly<Record<string, string>>) => {
+    const all = { authorization: `Bearer ${token}`, ...headers }
+    const [line] = await linesDuring(production, () =>
+      production.send({ query: 'query Named { viewer { id } }', headers: all }),
+    )
+    return line
+  }
+  const names = { viewer: pseudonymOf('ann'), actor: pseudonymOf(' bot') }
+  expect(await lineFor({ 'feedline-act-for': 'subject:ann' })).toMatchObject({
+    ...names,
+    code: 'OK',
+  })
+  const refused = await lineFor({ 'feedline-act-for': 'subject:' })
+  expect(refused).toMatchObject({ actor: names.actor, code: 'BAD_REQUEST' })
+  expect(refused).not.toHaveProperty('viewer')
+  expect(await lineFor({})).not.toHaveProperty('actor')
 })
 
 test.each([

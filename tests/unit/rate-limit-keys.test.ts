@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { clientOf } from '../../src/graphql/rate-limit.ts'
 import { lawSeed } from '../support/seed.ts'
 
-const keyOf = (address: string) => clientOf(undefined, address)
+const keyOf = (address: string) => clientOf(undefined, address).client
 const ipv4Of = (bytes: readonly number[]) => bytes.join('.')
 const byte = fc.nat(255)
 const ipv4 = fc.tuple(byte, byte, byte, byte)

@@ -3,7 +3,9 @@ import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/environment.ts'
 import { DomainError } from '../../src/errors.ts'
 import { createAuthenticate } from '../../src/graphql/auth.ts'
-import type { SignedIn } from '../../src/users/subject.ts'
+import { SignIns } from '../../src/graphql/sign-ins.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import type { SignedIn, Subject } from '../../src/users/subject.ts'
 import { encode, type Jwk, Signer, startKeyServer } from '../support/key-server.ts'
 import { lawRuns } from '../support/seed.ts'
 import { now } from '../support/sign-in.ts'
@@ -228,6 +230,63 @@ test('a token is refused, or names exactly the subject that the keys of its issu
     { numRuns: lawRuns(3_000) },
   )
   expect(accepted).toBeGreaterThan(20)
+})
+
+/** Each subject has an account, whose name says the issuer. */
+const accounts = {
+  subjects: { load: async ({ issuer, sub }: Subject) => `${issuer} ${sub}` as UserId },
+  users: {
+    subjectOf: async (account: UserId) => ({ issuer: 'any', sub: account, isMain: false }),
+  },
+}
+const actForValue = fc.oneof(
+  fc.constantFrom('subject:ben', 'account:WyJVc2VyIiwiYmVuIl0', 'ben', ''),
+  fc.string({ unit: 'binary', maxLength: 100 }),
+)
+const headersOf = fc.array(actForValue, { maxLength: 2 })
+const right = fc
+  .record({ issuer: fc.constantFrom(...issuers), sub: names, scope, roles })
+  .map(({ issuer: { signer, iss, audience, subjectClaim }, sub, ...more }) =>
+    signer.sign({ iss, aud: audience, exp: now() + 600, [subjectClaim]: sub, ...more }),
+  )
+const tokens = fc.oneof(
+  right,
+  signed.map(({ token }) => token),
+)
+
+test('a request acts as the subject of its token, or as the one user that a token with the scope names', async () => {
+  let [acted, refused] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(tokens, headersOf, async (token, actFor) => {
+      const headersDistinct = { authorization: [`Bearer ${token}`], 'feedline-act-for': actFor }
+      const request = { ip: '192.0.2.1', scope: null, raw: { headersDistinct } } as never
+      const signedIn = await authenticate([`Bearer ${token}`]).catch(() => undefined)
+      const sender = await new SignIns(authenticate, accounts).find(request).catch(() => undefined)
+      const mayAct = signedIn?.scopes.has('act-for') ?? false
+      if (!signedIn || (actFor.length > 0 && !mayAct) || actFor.length > 1) {
+        refused++
+        expect(sender).toBeUndefined()
+        return
+      }
+      const { signIn, client } = sender ?? {}
+      if (actFor.length === 0) {
+        expect(signIn).toMatchObject({ subject: signedIn.subject, isActing: false })
+        return
+      }
+      if (!signIn) return
+      acted++
+      const [value = ''] = actFor
+      expect(signIn).toMatchObject({ isActing: true, roles: new Set() })
+      expect(client).toMatchObject({ isServer: true })
+      const { issuer } = signedIn.subject
+      const sub = decodeURIComponent(value.replace(/^subject:/, ''))
+      if (value.startsWith('subject:')) expect(signIn.subject).toMatchObject({ issuer, sub })
+      else expect([value, signIn.viewer]).toEqual(['account:WyJVc2VyIiwiYmVuIl0', 'ben'])
+    }),
+    { numRuns: lawRuns(2_000) },
+  )
+  expect(acted).toBeGreaterThan(5)
+  expect(refused).toBeGreaterThan(20)
 })
 
 test('each issuer signs in each subject of its bounds, and no two of them share one', async () => {

@@ -13,12 +13,12 @@ import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/span
 import type { KeptAccount } from '../../users/kept-accounts.ts'
 import { registersDocument } from '../answer-again.ts'
 import { fillTemplate } from '../answer-template.ts'
-import type { ReadDocument } from '../context.ts'
+import type { ReadDocument, Sender } from '../context.ts'
 import { type Keeping, listedIn } from '../kept-answers.ts'
 import { limits } from '../limits.ts'
 import { isObject } from '../named-documents.ts'
 import type { PersistedDocuments } from '../persisted-documents.ts'
-import { type Charge, clientOf, crowdOf, type RateLimiter } from '../rate-limit.ts'
+import type { Charge, Client, RateLimiter } from '../rate-limit.ts'
 import { isStableTimeline } from '../stable.ts'
 import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import { Plans } from './plans.ts'
@@ -32,7 +32,7 @@ export interface AnswerPlannedParts {
   readonly keptPosts: KeptPosts
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
-  readonly viewerOf: (request: FastifyRequest) => Promise<UserId | undefined>
+  readonly senderOf: (request: FastifyRequest) => Promise<Sender>
 }
 
 /**
@@ -45,8 +45,8 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
   http.addHook('preHandler', async (request, reply) => {
     const asked = reply.sent ? undefined : await findAsked(parts, plans, request)
     if (!asked) return
-    const { viewer, plan, args, cost, keeping, label } = asked
-    const charge = await chargeOnce(parts.limiter, asked, request)
+    const { plan, args, cost, keeping, label } = asked
+    const charge = await chargeOnce(parts.limiter, asked)
     if (charge?.refusal) return
     const planned = await renderPlanned(parts, asked)
     // It failed, a post was deleted since, or has a form that only graphql-js shows.
@@ -54,7 +54,7 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
     const { stamp, listed, template, body } = planned
     if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, listed, template)
     keeping.noteCost(cost)
-    if (request.scope) Object.assign(request.scope, { viewer, operation: label })
+    if (request.scope) request.scope.operation = label
     reply.headers(charge?.headers ?? {})
     return reply.type('application/json').send(body)
   })
@@ -63,6 +63,7 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
 /** A request that a plan answers. */
 interface Asked {
   readonly viewer: UserId
+  readonly client: Client
   readonly plan: TimelinePlan
   readonly args: TimelineArgs
   readonly place: Place
@@ -77,7 +78,7 @@ type Place = NonNullable<ReturnType<typeof placeOf>>
 
 /** What a request asks for. Mostly no command. @returns undefined if only Apollo answers it. */
 async function findAsked(
-  { feed, pageFacts, persisted, viewerOf }: AnswerPlannedParts,
+  { feed, pageFacts, persisted, senderOf }: AnswerPlannedParts,
   plans: Plans,
   request: FastifyRequest,
 ): Promise<Asked | undefined> {
@@ -85,9 +86,9 @@ async function findAsked(
   // Without it, the request has variables that no timeline takes, or no verified viewer.
   if (!isGraphql(request) || !read?.document || !keeping) return undefined
   if (registersDocument(request, persisted)) return undefined
-  const viewer = await viewerOf(request)
+  const { signIn, client } = await senderOf(request)
   const operation = operationOf(request)
-  if (viewer === undefined || !operation) return undefined
+  if (!signIn || !operation) return undefined
   const { operationName, variables } = operation
   const plan = plans.find(read.document, operationName)
   const prepared = plan?.prepare(variables)
@@ -95,18 +96,16 @@ async function findAsked(
   const place = placeOf(feed, prepared.args)
   if (!place || !(await pageFacts.isKept().catch(() => false))) return undefined
   const label = operationLabelOf(operationName, true)
-  return { viewer, plan, ...prepared, place, label, read, keeping }
+  return { viewer: signIn.viewer, client, plan, ...prepared, place, label, read, keeping }
 }
 
 /** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
 async function chargeOnce(
   limiter: RateLimiter,
-  { viewer, cost, read, keeping }: Asked,
-  { ip }: FastifyRequest,
+  { client, cost, read, keeping }: Asked,
 ): Promise<Charge | undefined> {
   const { paid } = read
   const charged = keeping.chargeOf(cost) ?? (cost > paid ? undefined : read)
-  const client = { client: clientOf(viewer, ip), crowd: crowdOf(viewer, ip) }
   const { charge } = charged ?? {
     charge: await limiter.charge(client, { cost, mutations: 0, paid }),
   }

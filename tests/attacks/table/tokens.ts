@@ -1,5 +1,17 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { type Attack, base64, bytesOf, farFuture, rawAttack, secret, signToken } from '../attack.ts'
+import { userNodeId } from '../../../src/graphql/node-id.ts'
+import type { UserId } from '../../../src/lib/ids.ts'
+import {
+  type Attack,
+  base64,
+  bytesOf,
+  existing,
+  existingPost,
+  farFuture,
+  rawAttack,
+  secret,
+  signToken,
+} from '../attack.ts'
 
 const claims = { sub: 'ann', exp: farFuture }
 const past = 1_000_000_000
@@ -135,7 +147,80 @@ const signedIn = (
     ],
   )
 
+const serversToken = signToken({ ...claims, sub: 'server', scope: 'act-for' })
+const bens = userNodeId(existing.author)
+const actors: Readonly<Record<string, string>> = {
+  'a token without the scope': valid,
+  'another scope': signToken({ ...claims, scope: 'act-for-all ACT-FOR', scp: ['act-for x'] }),
+  'an actor in the token': signToken({ ...claims, act: { sub: 'ben' }, may_act: ['act-for'] }),
+  'a role': signToken({ ...claims, roles: ['act-for', 'admin'] }),
+}
+const users: Readonly<Record<string, readonly string[]>> = {
+  nothing: [''],
+  'two users': [`account:${bens}`, 'subject:ann'],
+  'one user twice': ['subject:ann', 'subject:ann'],
+  'a list of users': ['subject:ann, subject:ben'],
+  'no form': ['ben'],
+  'another form': [`handle:ben`],
+  'an id without a form': [bens],
+  'an id with more behind': [`account:${bens}?x`],
+  'the id of a post': [`account:${existingPost}`],
+  'an id of no account': [`account:${base64(['User', '~ben'])}`],
+  'an operator as an id': [`account:${base64(['User', { $ne: 1 }])}`],
+  'an operator': ['account:{"$ne":1}'],
+  'a prototype': ['account:__proto__'],
+  'a long id': [`account:${'a'.repeat(6_000)}`],
+  'a long subject': [`subject:${'a'.repeat(256)}`],
+  'a subject of encoded bytes that are no text': ['subject:%ff%fe'],
+  'a subject with half a pair': ['subject:%ED%A0%BD'],
+  'a subject with a line break': ['subject:ben%0d%0ax-y:%20z'],
+  'a subject with a zero': ['subject:ben%00'],
+  'a subject with a cut escape': ['subject:ben%4'],
+  'bytes that are no ASCII': ['subject:b\u00e9n'],
+}
+
+const actingAttack = (
+  name: string,
+  token: string,
+  values: readonly string[],
+  answer: string,
+): Attack =>
+  rawAttack(
+    `a server that acts for ${name}`,
+    [answer],
+    [
+      bytesOf({
+        headers: [
+          ['Content-Type', 'application/json'],
+          ...(token === '' ? [] : [['Authorization', token] as const]),
+          ...values.map((value) => ['Feedline-Act-For', value] as const),
+        ],
+        body: mutation,
+      }),
+    ],
+  )
+
 export const tokenAttacks: readonly Attack[] = [
+  ...Object.entries(users).map(([name, values]) =>
+    actingAttack(name, `Bearer ${serversToken}`, values, '400 BAD_REQUEST'),
+  ),
+  ...Object.entries(actors).map(([name, token]) =>
+    actingAttack(`ben, by ${name}`, `Bearer ${token}`, [`account:${bens}`], '403 FORBIDDEN'),
+  ),
+  actingAttack('ben, without a token', '', [`account:${bens}`], '401 UNAUTHENTICATED'),
+  {
+    ...actingAttack('ben, by Dev', 'Dev ann', [`account:${bens}`], '403 FORBIDDEN'),
+    only: 'development',
+  },
+  {
+    ...actingAttack(
+      'nobody',
+      `Bearer ${serversToken}`,
+      [`account:${userNodeId('nobody' as UserId)}`],
+      '404 NOT_FOUND',
+    ),
+    commandsMax: 1,
+  },
   ...Object.entries(tokens).map(([name, token]) => signedIn(name, [`Bearer ${token}`])),
   ...Object.entries(headers).map(([name, values]) => signedIn(name, values)),
   ...['Dev ann', 'dev ann', 'DEV ben'].map(

@@ -1,0 +1,335 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import { encodeOpaque } from '../../src/lib/opaque.ts'
+import { type Answer, type TestApp, useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
+import { signByHmac } from '../support/key-server.ts'
+import { recorded } from '../support/mongo.ts'
+import { handle, openAccounts } from '../support/services.ts'
+import { now, viewerOf } from '../support/sign-in.ts'
+
+const secret = 's'.repeat(32)
+const jobs = { issuer: 'https://jobs.example', secret: 'j'.repeat(32) }
+const app = useApp({
+  ...{ AUTH_JWT_SECRET: secret, AUTH_ROLES_CLAIM: 'roles', FEED_STRATEGY: 'INBOX' },
+  AUTH_ISSUERS: JSON.stringify([jobs]),
+})
+const [ann, ben] = [handle('ann'), handle('ben')]
+
+const signed = (claims: object, by = secret) =>
+  `Bearer ${signByHmac('HS256', by, { exp: now() + 600, ...claims })}`
+const ofServer = signed({ sub: 'importer', scope: 'openid act-for', roles: 'admin' })
+const ofJobs = signed({ sub: 'importer', scp: ['act-for'], iss: jobs.issuer }, jobs.secret)
+const acting = (user: string, authorization = ofServer) => ({
+  ...{ authorization, 'feedline-act-for': user },
+})
+const byAccount = (account: UserId) => `account:${userNodeId(account)}`
+const bySubject = (sub: string) => `subject:${encodeURIComponent(sub)}`
+
+/** The data of a request that must succeed. */
+async function as(user: string, query: string, authorization = ofServer) {
+  const { data, errors } = await app.send({ query, headers: acting(user, authorization) })
+  expect(errors).toEqual([])
+  return data
+}
+
+beforeAll(async () => {
+  await openAccounts(app.services, [ann, ben])
+})
+
+describe.each([
+  ['account', () => byAccount(ann)],
+  ['subject', () => bySubject('ann')],
+])('a server that acts for a user by the %s', (form, name) => {
+  test('posts, follows and reads what the user reads', async () => {
+    const created = await as(
+      name(),
+      'mutation { createPost(input: {text: "mine"}) { post { id } } }',
+    )
+    const follow = 'mutation { followUser(input: {user: {handle: "ben"}}) { changed } }'
+    expect(await as(name(), follow)).toEqual({ followUser: { changed: form === 'account' } })
+    const query = `{ viewer { id handle roles } user(handle: "ben") { viewerFollows }
+      timeline(first: 1) { edges { node { id author { handle } } } } }`
+    const data = await as(name(), query)
+    expect(data).toEqual({
+      viewer: { ...viewerOf('ann'), handle: ann, roles: [] },
+      user: { viewerFollows: true },
+      timeline: { edges: [{ node: { ...created.createPost.post, author: { handle: ann } } }] },
+    })
+    expect((await app.send({ as: ann, query })).data).toEqual(data)
+  })
+
+  test('cannot create a second account of the user', async () => {
+    const query = 'mutation { createUser(input: {name: "Ann", handle: "another"}) { user { id } } }'
+    const { errors } = await app.send({ query, headers: acting(name()) })
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['CONFLICT'])
+  })
+})
+
+test('without the header, a server acts for itself, with its own roles', async () => {
+  const query = '{ viewer { id roles handle } }'
+  const { data } = await app.send({ query, headers: { authorization: ofServer } })
+  expect(data.viewer).toEqual({ ...viewerOf('importer'), roles: ['ADMIN'], handle: null })
+})
+
+test('a user without an account gets one, and a subject belongs to the issuer of the token', async () => {
+  const sub = 'auth0|6F, "é" '
+  const create = (to: string) =>
+    `mutation { createUser(input: {name: "New", handle: "${to}"}) { user { id } viewer { id } } }`
+  const query = '{ viewer { id handle } }'
+  expect(await as(bySubject(sub), query)).toEqual({ viewer: { ...viewerOf(sub), handle: null } })
+  const first = await as(bySubject(sub), create('of-main'))
+  const other = await as(bySubject(sub), create('of-jobs'), ofJobs)
+  expect(first.createUser.viewer).toEqual(viewerOf(sub))
+  expect(other.createUser.viewer).toEqual(viewerOf(sub, jobs.issuer))
+  expect(first.createUser.user.id).not.toBe(other.createUser.user.id)
+  const own = await app.send({ query, headers: { authorization: signed({ sub }) } })
+  expect(own.data.viewer).toEqual({ ...viewerOf(sub), handle: 'of-main' })
+  expect(await as(`account:${first.createUser.user.id}`, query, ofJobs)).toEqual(own.data)
+  expect(await as(`account:${other.createUser.user.id}`, query)).toEqual({
+    viewer: { ...viewerOf(sub, jobs.issuer), handle: 'of-jobs' },
+  })
+})
+
+test('a subject that looks like the account of another user is that subject', async () => {
+  const query = '{ viewer { id handle } }'
+  for (const sub of [byAccount(ann), userNodeId(ann), bySubject('ann'), 'subject:ann', '%61nn']) {
+    expect(await as(bySubject(sub), query)).toEqual({ viewer: { ...viewerOf(sub), handle: null } })
+    const own = await app.send({ query, headers: { authorization: signed({ sub }) } })
+    expect(own.data.viewer).toEqual({ ...viewerOf(sub), handle: null })
+  }
+})
+
+/** Claims of tokens that may not act for users. */
+const unscoped: Readonly<Record<string, object>> = {
+  'a token without scopes': {},
+  'a token with other scopes': { scope: 'act-for-all act_for Act-For', scp: ['act-for openid'] },
+  'a role instead of a scope': { roles: ['admin', 'act-for'] },
+  'claims of an actor': { act: { sub: 'ann' }, may_act: 'act-for', scopes: 'act-for' },
+}
+
+describe('a request is refused as a whole, without an effect:', () => {
+  const mutation = 'mutation { createPost(input: {text: "never"}) { post { id } } }'
+  const post = () => postNodeId({ author: ann, id: 'a'.repeat(24) as never })
+  const annsAccount = byAccount(ann)
+  const refusals: Readonly<Record<string, readonly [string | undefined, string, string]>> = {
+    'an anonymous one': [undefined, annsAccount, '401 UNAUTHENTICATED'],
+    'an anonymous one with a malformed header': [undefined, 'x', '401 UNAUTHENTICATED'],
+    'a bad token': [`${ofServer}x`, annsAccount, '401 UNAUTHENTICATED'],
+    ...Object.fromEntries(
+      Object.entries(unscoped).map(([name, claims]) => [
+        name,
+        [signed({ sub: 'ben', ...claims }), annsAccount, '403 FORBIDDEN'],
+      ]),
+    ),
+    'a token that acts for itself': [signed({ sub: 'ben' }), bySubject('ben'), '403 FORBIDDEN'],
+    'Dev sign-in': ['Dev ben', annsAccount, '403 FORBIDDEN'],
+    'Dev sign-in with a malformed header': ['Dev ben', '', '403 FORBIDDEN'],
+    'a missing account': [ofServer, byAccount('nobody' as UserId), '404 NOT_FOUND'],
+  }
+  const malformed = () => [
+    ...['', ' ', ann, `@${ann}`, userNodeId(ann), 'account', 'account:', 'account: ', 'subject:'],
+    ...['account:ann', 'handle:ann', `Account:${userNodeId(ann)}`, `account: ${userNodeId(ann)}`],
+    ...[`account:${post()}`, `account:${encodeOpaque('Viewer', 'ann')}`, `${byAccount(ann)}=x`],
+    ...[`account:${encodeOpaque('User', '~x')}`, `account:${encodeOpaque('User', 'ann', 'ann')}`],
+    ...[`${byAccount(ann)}, ${byAccount(ann)}`, `${bySubject('ann')},${bySubject('ben')}`],
+    ...[`account:${'x'.repeat(600)}`, 'subject:ann ben', 'subject:ann,ben', 'subject:a|b'],
+    ...[
+      'subject:%',
+      'subject:%zz',
+      'subject:%ff',
+      'subject:%ed%a0%80',
+      'subject:a%00',
+      'subject:%0a',
+    ],
+    ...[
+      `subject:${'x'.repeat(256)}`,
+      `subject:${'%C3%A9'.repeat(128)}`,
+      'subject:a;b=1',
+      '{"$ne":1}',
+    ],
+  ]
+
+  async function expectRefused(send: () => Promise<Answer>, expected: string) {
+    const before = await app.services.collections.posts.countDocuments()
+    const { status, data, errors } = await send()
+    expect(`${status} ${errors[0]?.extensions.code}`).toBe(expected)
+    expect([data ?? null, errors.length]).toEqual([null, 1])
+    expect(await app.services.collections.posts.countDocuments()).toBe(before)
+    return errors[0]?.message
+  }
+
+  test.each(Object.entries(refusals))('%s', async (_, refusal) => {
+    const [authorization, user, expected] = refusal
+    const headers = { 'feedline-act-for': user, ...(authorization && { authorization }) }
+    await expectRefused(() => app.send({ query: mutation, headers }), expected)
+  })
+
+  test('a malformed header, whose name the refusal says', async () => {
+    for (const value of malformed()) {
+      const send = () => app.send({ query: mutation, headers: acting(value) })
+      const message = await expectRefused(send, '400 BAD_REQUEST')
+      expect(message, value).toMatch(/^Feedline-Act-For: /)
+    }
+  })
+
+  test.each([
+    ['the same value', () => [byAccount(ann), byAccount(ann)]],
+    ['two values', () => [byAccount(ann), bySubject('ben')]],
+    ['an empty value', () => ['', byAccount(ann)]],
+  ])('two headers, with %s', async (_, values) => {
+    const named = values().flatMap((value) => ['feedline-act-for', value])
+    const send = () => sendRaw(mutation, ['authorization', ofServer, ...named])
+    const message = await expectRefused(send, '400 BAD_REQUEST')
+    expect(message).toBe('Feedline-Act-For: send the header only once')
+  })
+
+  test('a deleted account', async () => {
+    const gone = handle('gone')
+    await openAccounts(app.services, [gone])
+    expect(await as(byAccount(gone), '{ viewer { handle } }')).toEqual({ viewer: { handle: gone } })
+    await as(byAccount(gone), 'mutation { deleteUser(input: {}) { changed } }')
+    const send = () => app.send({ query: mutation, headers: acting(byAccount(gone)) })
+    await expectRefused(send, '404 NOT_FOUND')
+    await app.rest()
+    await expectRefused(send, '404 NOT_FOUND')
+  })
+
+  test('a query by GET too', async () => {
+    const url = `${app.url}/graphql?${new URLSearchParams({ query: '{ viewer { id } }' })}`
+    for (const [headers, status] of [
+      [acting('x'), 400],
+      [acting(byAccount(ann), signed({ sub: 'ben' })), 403],
+      [{ 'feedline-act-for': byAccount(ann) }, 401],
+    ] as const)
+      expect((await fetch(url, { headers: { ...headers } })).status).toBe(status)
+  })
+})
+
+/** Sends a request with raw headers, names and values in turn. */
+async function sendRaw(query: string, headers: readonly string[], agent?: Agent): Promise<Answer> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const { host } = new URL(app.url)
+    const sent = request(`${app.url}/graphql`, {
+      method: 'POST',
+      headers: ['host', host, 'content-type', 'application/json', ...headers],
+      ...(agent && { agent }),
+    })
+    sent.once('response', resolve).once('error', reject).end(JSON.stringify({ query }))
+  })
+  const { data, errors = [] } = (await json(response)) as Answer
+  return { status: response.statusCode ?? 0, headers: new Headers(), data, errors }
+}
+
+describe('a server that acts for two users in turn', () => {
+  const [cat, dan] = [handle('cat'), handle('dan')]
+  const stable = '{ timeline(first: 5) { edges { node { text author { handle } } } pollCursor } }'
+
+  beforeAll(async () => {
+    await openAccounts(app.services, [cat, dan])
+    for (const user of [cat, dan]) await app.services.posts.create(user, { text: `of ${user}` })
+    await app.rest()
+  })
+
+  test('gets the pages of each on one connection, also those that are kept', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const forms = [byAccount(cat), bySubject('dan'), bySubject('cat'), byAccount(dan)]
+    const headersOf = (user: string) => ['authorization', ofServer, 'feedline-act-for', user]
+    let commands: readonly string[] = []
+    for (let times = 0; times < 5; times++) {
+      for (const [at, user] of forms.entries()) {
+        const seen = await recorded(app.database.client, () =>
+          sendRaw(stable, headersOf(user), agent),
+        )
+        commands = labelsOf(seen.commands)
+        const { edges } = seen.result.data.timeline
+        const own = [cat, dan][at % 2]
+        expect(edges).toEqual([{ node: { text: `of ${own}`, author: { handle: own } } }])
+      }
+    }
+    // The last page is a kept one, of an account that was looked up.
+    expect(commands).toEqual(['read users', 'read versions'])
+    agent.destroy()
+  })
+
+  test('gets the pages of each by GET, with what decides them in Vary', async () => {
+    const query = '{ timeline(first: 4) { edges { node { text } } } }'
+    const url = `${app.url}/graphql?${new URLSearchParams({ query })}`
+    const textsOf = async (user: string, etag = '') => {
+      const response = await fetch(url, { headers: { ...acting(user), 'if-none-match': etag } })
+      const text = response.status === 304 ? '' : await response.text()
+      const { headers, status } = response
+      return { status, text, etag: headers.get('etag') ?? '', vary: headers.get('vary') }
+    }
+    for (let times = 0; times < 4; times++) {
+      const first = await textsOf(byAccount(cat))
+      expect(first.text).toContain('of cat')
+      expect(first.vary).toContain('Authorization, feedline-act-for, ')
+      const other = await textsOf(byAccount(dan), first.etag)
+      expect([other.status, other.text]).toEqual([200, expect.stringContaining('of dan')])
+      expect((await textsOf(bySubject('cat'), first.etag)).status).toBe(304)
+    }
+  })
+
+  test('polls the news of each', async () => {
+    const cursorOf = async (user: string) => (await as(user, stable)).timeline.pollCursor
+    const cursors = new Map<UserId, string>()
+    for (const user of [cat, dan]) cursors.set(user, await cursorOf(byAccount(user)))
+    await as(bySubject('cat'), 'mutation { createPost(input: {text: "news"}) { post { id } } }')
+    await app.rest()
+    for (let times = 0; times < 3; times++) {
+      for (const user of [cat, dan]) {
+        const news = `{ timelineNews(since: "${cursors.get(user)}") { count } }`
+        const { timelineNews } = await as(byAccount(user), news)
+        expect(timelineNews.count).toBe(user === cat ? 1 : 0)
+      }
+    }
+  })
+
+  test('never mixes concurrent requests', async () => {
+    const users = Array.from({ length: 40 }, (_, n) => (n % 3 === 0 ? cat : dan))
+    const answers = await Promise.all(
+      users.map((user, n) =>
+        as(n % 2 === 0 ? byAccount(user) : bySubject(user), '{ viewer { handle } }'),
+      ),
+    )
+    expect(answers.map(({ viewer }) => viewer.handle)).toEqual(users)
+  })
+})
+
+const limited = { AUTH_JWT_SECRET: secret, RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '3' }
+const stores: Readonly<Record<string, TestApp>> = {
+  memory: useApp({ ...limited, RATE_LIMIT_ACTING: '2' }),
+  mongodb: useApp({ ...limited, RATE_LIMIT_ACTING: '2', RATE_LIMIT_STORE: 'mongodb' }),
+}
+
+// Tokens return while requests last.
+describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, server) => {
+  const users = ['eve', 'fay', 'gus'].map(handle)
+  const mute = 'mutation { muteUser(input: {user: {handle: "hal"}}) { changed } }'
+  let attempts = 0
+  const statuses = async (headers: Readonly<Record<string, string>>, times: number) => {
+    const all = []
+    for (let n = 0; n < times; n++) all.push((await server.send({ query: mute, headers })).status)
+    return all
+  }
+
+  test('a server has those of several viewers, each of its users that of one, and users their own', async () => {
+    if (attempts++ === 0) await openAccounts(server.services, [...users, handle('hal')])
+    const authorization = signed({ sub: `server ${attempts}`, scope: 'act-for' })
+    const actingFor = (user: string) => acting(bySubject(user), authorization)
+    expect(await statuses(actingFor('eve'), 4)).toEqual([200, 200, 200, 429])
+    expect(await statuses(actingFor('fay'), 3)).toEqual([200, 200, 200])
+    const refused = await server.send({ query: mute, headers: actingFor('gus') })
+    expect(refused.status).toBe(429)
+    expect(refused.errors[0]?.message).toContain('6 mutations per minute for a server')
+    expect(refused.headers.get('ratelimit-limit')).toBe('6')
+    const other = signed({ sub: `other ${attempts}`, scope: 'act-for' })
+    expect(await statuses(acting(bySubject('eve'), other), 1)).toEqual([200])
+    const own = { authorization: signed({ sub: ['eve', 'fay', 'gus'][attempts - 1] }) }
+    expect(await statuses(own, 4)).toEqual([200, 200, 200, 429])
+  })
+})

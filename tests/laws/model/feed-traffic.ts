@@ -71,6 +71,12 @@ export class FeedTraffic {
     for (const author of [star, ...calm, ...friends]) await this.publish(author)
   }
 
+  /** Publishes a post of one author. The versions of timelines that are raised often are taken away instead. */
+  async publishOne(): Promise<void> {
+    const [author] = this.writers.friends
+    if (author) await this.publish(author)
+  }
+
   /** Makes one change of each kind that removes posts, each for some readers. Adds no posts. */
   async removeAll(): Promise<void> {
     const { star, friends, readers } = this.writers

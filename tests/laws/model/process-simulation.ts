@@ -21,8 +21,11 @@ import {
 } from './process-world.ts'
 
 const pollMs = 100
-/** Polls of each client in the pause after a burst. In it, servers begin to answer polls from memory. */
-const calmPolls = 5
+/**
+ * Polls of each client in the pause after a burst. In it, servers begin to answer polls from memory: after up to five that
+ * were the same.
+ */
+const calmPolls = 9
 /** A cursor covers at most 200 posts. A poller that holds more loads its first page again. */
 const coveredMax = 190
 
@@ -107,7 +110,12 @@ export class ProcessSimulation {
       await traffic.run(burstMs, starMs)
       await this.calm()
     }
-    for (const change of [() => traffic.publishAll(), () => traffic.removeAll()]) {
+    const changes = [
+      () => traffic.publishAll(),
+      () => traffic.removeAll(),
+      () => traffic.publishOne(),
+    ]
+    for (const change of changes) {
       await this.rest()
       await this.calm()
       await change()

@@ -25,7 +25,7 @@ if (build.status !== 0) throw new Error(build.stderr)
 console.log('Starting the server and storing the sample')
 await dropDatabase()
 await using app = await startApp(config, log)
-await storePastPosts()
+const accounts = await storePastPosts()
 await using site = await serveExample({
   example: 'apollo',
   serverUrl: `${app.url}/graphql`,
@@ -36,7 +36,7 @@ await using site = await serveExample({
 console.log(`\n  The app:        ${site.url}/   (sign in as alice)`)
 console.log(`  The playground: ${app.url}/\n`)
 console.log('Others go on writing while you watch. Press Ctrl+C to stop.')
-const goOn = continueSample(app.services)
+const goOn = continueSample(app.services, accounts)
 const timer = setInterval(() => goOn().catch(console.error), stepMs)
 await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
 clearInterval(timer)
@@ -47,12 +47,12 @@ async function dropDatabase(): Promise<void> {
   await database.db.dropDatabase()
 }
 
-async function storePastPosts(): Promise<void> {
+async function storePastPosts() {
   await using database = await openToWrite()
   const { client, db, clock: present } = database
   const clock = { now: present.now() }
   const past = createServices(client, db, config, { now: () => clock.now })
-  await storeSample({ past, present: app.services, clock })
+  return await storeSample({ past, present: app.services, clock })
 }
 
 function openToWrite(): Promise<OpenDatabase> {

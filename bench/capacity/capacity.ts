@@ -10,7 +10,7 @@ import { loadReed98 } from '../feeds/graph.ts'
 import type { BenchOptions } from '../options.ts'
 import { type CheckedLoad, type Figures, measureLoad, predictLoad } from './check-load.ts'
 import { createPowerLawGraph, type NumberedGraph, numberGraph, zipfShape } from './graphs.ts'
-import { measureStorage } from './storage.ts'
+import { accountCollections, edgeCollections, measureStorage } from './storage.ts'
 import { storeGraph, storeHistory } from './store.ts'
 import { openCapacityDatabase } from './system.ts'
 
@@ -107,6 +107,4 @@ async function checkGraph(
   return ratios
 }
 
-const baseCollections = [
-  ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'posts'] as const),
-]
+const baseCollections = [...accountCollections, ...edgeCollections, 'posts'] as const

@@ -10,7 +10,7 @@ import type { FeedsDatabase } from '../feeds/feeds-database.ts'
 import type { BenchOptions } from '../options.ts'
 import { createConstantsGraph } from './graphs.ts'
 import { requests } from './requests.ts'
-import { bytesPerDocument, measureStorage } from './storage.ts'
+import { accountCollections, bytesPerDocument, edgeCollections, measureStorage } from './storage.ts'
 import { storeGraph, storeHistory } from './store.ts'
 import {
   createPosts,
@@ -92,17 +92,14 @@ const roundAll = <T>(value: T): T =>
 
 /** The bytes on disk of one user, edge and post, with their indexes. */
 async function measureBaseBytes(database: FeedsDatabase) {
-  const stored = await measureStorage(database, [
-    ...(['users', 'user_stats', 'followers', 'following', 'follow_events', 'posts'] as const),
-  ])
-  const { users, user_stats, followers, following, follow_events, posts } = stored
+  const names = [...accountCollections, ...edgeCollections, 'posts'] as const
+  const stored = await measureStorage(database, names)
+  const bytesOf = (collections: readonly (typeof names)[number][]) =>
+    collections.reduce((sum, name) => sum + bytesPerDocument(stored[name]), 0)
   return {
-    user: bytesPerDocument(users) + bytesPerDocument(user_stats),
-    edge: [followers, following, follow_events].reduce(
-      (sum, one) => sum + bytesPerDocument(one),
-      0,
-    ),
-    post: bytesPerDocument(posts),
+    user: bytesOf(accountCollections),
+    edge: bytesOf(edgeCollections),
+    post: bytesOf(['posts']),
   }
 }
 

@@ -25,6 +25,10 @@ interface BlockManager {
   readonly 'file bytes available for reuse': number
 }
 
+/** What stores an account, and what stores an edge. */
+export const accountCollections = ['users', 'handles', 'subjects', 'user_stats'] as const
+export const edgeCollections = ['followers', 'following', 'follow_events'] as const
+
 /**
  * Measures collections after a checkpoint, so that their files hold all documents. Free space in the files does not
  * count: the next documents take it, and how much there is depends on the time of the last checkpoints.

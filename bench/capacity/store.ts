@@ -3,7 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
-import { insertInBatches } from '../feeds/bulk-data.ts'
+import { insertInBatches, storeNames } from '../feeds/bulk-data.ts'
 import { countEdges, type NumberedGraph } from './graphs.ts'
 import { syntheticPosts } from './synthetic-posts.ts'
 
@@ -28,6 +28,10 @@ export async function storeGraph(
     _id: users[at] as UserId,
     createdAt,
   }))
+  await storeNames(
+    collections,
+    order.map((at) => users[at] as UserId),
+  )
   await insertInBatches(collections.user_stats, order, (at) => ({
     _id: users[at] as UserId,
     followers: followers[at] ?? 0,

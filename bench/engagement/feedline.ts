@@ -2,10 +2,11 @@ import { ObjectId } from 'mongodb'
 import { fromObjectId } from '../../src/db/object-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
+import { storeNames } from '../feeds/bulk-data.ts'
 import { newKey } from '../idempotency.ts'
 import type { LikeImplementation } from './rivals.ts'
 
-/** The handle of account number `n`. */
+/** The id and the handle of account number `n`. */
 export const userAt = (n: number): UserId => `user${n}` as UserId
 
 /** Creates `count` accounts in batches, from number `first`. */
@@ -16,6 +17,7 @@ export async function createAccounts({ collections }: Services, count: number, f
     const size = Math.min(10_000, count - from)
     const ids = Array.from({ length: size }, (_, at) => userAt(first + from + at))
     await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
+    await storeNames(collections, ids)
     await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
   }
 }

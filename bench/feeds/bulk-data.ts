@@ -1,9 +1,10 @@
 import { connect } from '../../src/db/client.ts'
-import { openCollections, type PostDoc } from '../../src/db/collections.ts'
+import { type Collections, openCollections, type PostDoc } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import { subjectKey } from '../../src/users/subjects.ts'
 import type { BenchDatabase } from '../database.ts'
 import { followeesOf, type Graph } from './graph.ts'
 
@@ -34,6 +35,7 @@ export async function storeGraph(
   const followees = followeesOf(graph)
   const createdAt = new Date(graphCreatedMs)
   await insertInBatches(collections.users, users, (_id) => ({ _id, createdAt }))
+  await storeNames(collections, users)
   await insertInBatches(collections.user_stats, users, (_id) => ({
     _id,
     followers: followers.get(_id)?.length ?? 0,
@@ -50,6 +52,17 @@ export async function storeGraph(
     ...{ _id, user: follower, followee, source },
   }))
   await applyIndexes(db, 'collection')
+}
+
+/** Stores handle and subject of accounts. Both are the id, as of accounts of earlier releases. */
+export async function storeNames(
+  { handles, subjects }: Pick<Collections, 'handles' | 'subjects'>,
+  ids: readonly UserId[],
+): Promise<void> {
+  await insertInBatches(handles, ids, (account) => ({ _id: account, account }))
+  await insertInBatches(subjects, ids, (account) => {
+    return { _id: subjectKey({ issuer: '', sub: account }), account }
+  })
 }
 
 /** The number of posts that this process has stored. It makes all ids unique. */

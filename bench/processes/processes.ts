@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ObjectId } from 'mongodb'
+import { type Handle, mintUserId } from '../../src/lib/ids.ts'
 import { type Child, startChild } from '../child-process.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { createAccounts } from '../engagement/feedline.ts'
@@ -111,11 +112,10 @@ async function measureWrites(
   kind: WriteKind,
   ms: number,
 ): Promise<Measurement> {
-  const { collections } = database.services
+  const { collections, users } = database.services
   const posts = Array.from({ length: writeKinds[kind] }, () => new ObjectId())
-  const user = `hot-${new ObjectId().toHexString()}`
-  await collections.users.insertOne({ _id: user, name: user, createdAt: new Date() })
-  await collections.user_stats.insertOne({ _id: user, followers: 0, following: 0, posts: 0 })
+  const user = mintUserId()
+  await users.create(user, { name: 'hot', handle: `hot-${new ObjectId().toHexString()}` as Handle })
   if (posts.length > 0) {
     await collections.posts.insertMany(posts.map((post) => createHotPost(post, user)))
   }

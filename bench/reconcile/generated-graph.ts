@@ -3,8 +3,9 @@ import { openCollections } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
 import type { ObjectId } from '../../src/db/mongo.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { type EdgeId, timeIdAt } from '../../src/lib/ids.ts'
+import { type EdgeId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
+import { storeNames } from '../feeds/bulk-data.ts'
 
 /** The number of followees of each user, and the number of followers of the celebrity per user. */
 const [followeesPerUser, fansPerUser] = [40, 10]
@@ -31,7 +32,8 @@ export async function storeGeneratedGraph(
     throw new Error(`the generated graph needs more than ${followeesPerUser ** 2} users`)
   const client = await connect(uri, 'bulk')
   const db = client.db(databaseName)
-  const { users, user_stats, followers, following, follow_events } = openCollections(db)
+  const collections = openCollections(db)
+  const { users, user_stats, followers, following, follow_events } = collections
   const fanCount = userCount * fansPerUser
   const createdAt = new Date(createdMs)
   const writeBatches = async <T>(items: Iterable<T>, write: (batch: T[]) => Promise<unknown>) => {
@@ -54,6 +56,10 @@ export async function storeGeneratedGraph(
     await users.insertMany(
       batch.map(({ _id }) => ({ _id, createdAt })),
       options,
+    )
+    await storeNames(
+      collections,
+      batch.map(({ _id }) => _id as UserId),
     )
     await user_stats.insertMany([...batch], options)
   })

@@ -4,7 +4,7 @@ import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
 import { setMarks } from '../../src/db/marks.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
-import type { UserId } from '../../src/lib/ids.ts'
+import { mintUserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
 import { postText, storeGraph } from '../feeds/bulk-data.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
@@ -53,8 +53,8 @@ export const bytesSide = defineSide({
 async function measureDeliveries(database: BenchDatabase) {
   const { services, db } = database
   await registerStrategies(services, ['INBOX'])
-  const author = 'author' as UserId
-  const fans = Array.from({ length: followers }, (_, at) => `fan${at}` as UserId)
+  const author = mintUserId()
+  const fans = Array.from({ length: followers }, () => mintUserId())
   const graph = { name: 'bytes', users: [author, ...fans], followers: new Map([[author, fans]]) }
   await storeGraph(database, graph)
   const before = await readWritten(db)

@@ -9,7 +9,7 @@ import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { batches } from '../../src/lib/batch.ts'
-import { type EdgeId, timeIdAt } from '../../src/lib/ids.ts'
+import { type EdgeId, type Handle, mintUserId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { feedEnv } from '../feeds/feeds-database.ts'
 import type { BenchOptions } from '../options.ts'
@@ -94,12 +94,21 @@ export async function insertBare({ uri, db }: BenchDatabase, { path }: EdgeFile)
   const target = client.db(`${db.databaseName}_bare`)
   await applyIndexes(target, 'collection')
   const { followers, following, follow_events } = openCollections(target)
+  const accounts = new Map<Handle, UserId>()
+  const accountOf = (handle: Handle) => {
+    const account = accounts.get(handle) ?? mintUserId()
+    accounts.set(handle, account)
+    return account
+  }
   const [source, at, createdMs] = ['IMPORT' as const, new Date(), Date.now()]
   for await (const lines of batches((await EdgeList.open(path)).rows(), bareLines)) {
-    const edges = lines.flatMap(({ line, from, to }) => [
-      { _id: idAt(createdMs, 2 * line), follower: from, followee: to },
-      { _id: idAt(createdMs, 2 * line + 1), follower: to, followee: from },
-    ])
+    const edges = lines.flatMap(({ line, from, to }) => {
+      const [a, b] = [accountOf(from), accountOf(to)]
+      return [
+        { _id: idAt(createdMs, 2 * line), follower: a, followee: b },
+        { _id: idAt(createdMs, 2 * line + 1), follower: b, followee: a },
+      ]
+    })
     const type = 'FOLLOWED' as const
     await Promise.all([
       followers.insertMany(

@@ -3,7 +3,7 @@ import { openCollections } from '../../src/db/collections.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { openBenchDatabase, openServices } from '../database.ts'
 import { userAt } from '../engagement/feedline.ts'
-import { insertInBatches } from '../feeds/bulk-data.ts'
+import { insertInBatches, storeNames } from '../feeds/bulk-data.ts'
 import type { BenchOptions } from '../options.ts'
 import { defineSide } from './side.ts'
 
@@ -48,10 +48,12 @@ async function openAccounts(count: number, log: (line: string) => void) {
   const { uri, db } = database
   log(`storing ${count.toLocaleString('en')} accounts`)
   const bulk = await connect(uri, 'bulk')
-  const { users, user_stats } = openCollections(bulk.db(db.databaseName))
+  const collections = openCollections(bulk.db(db.databaseName))
+  const { users, user_stats } = collections
   const createdAt = new Date()
   const ids = Array.from({ length: count }, (_, at) => userAt(at))
   await insertInBatches(users, ids, (_id) => ({ _id, name: _id, createdAt }))
+  await storeNames(collections, ids)
   await insertInBatches(user_stats, ids, (_id) => {
     return { _id, followers: 0, following: 0, posts: 0 }
   })

@@ -16,9 +16,7 @@ export interface SampleParts {
 }
 
 const daysMs = 4 * 86_400_000
-const handles = people.map(({ handle }) => handle as UserId)
 
-const [visitor, ...others] = handles as [UserId, ...UserId[]]
 /** The visitor's groups. */
 const groups = { makers: ['bob', 'dora', 'jonas'], outdoors: ['chen', 'greta', 'ines'] }
 
@@ -34,39 +32,57 @@ function createRandom(seed: number): () => number {
 const pick = <Item>(items: readonly Item[], random: () => number): Item =>
   items[Math.floor(random() * items.length)] as Item
 
-/** Stores people who follow each other, their posts of the last four days, likes and comments. */
-export async function storeSample({ past, present, clock }: SampleParts): Promise<void> {
+/** The accounts of {@link people}, in their order. */
+type SampleAccounts = readonly [visitor: UserId, ...others: UserId[]]
+
+/**
+ * Stores people who follow each other, their posts of the last four days, likes and comments.
+ * @returns their accounts. Each belongs to the subject of `Dev` tokens that is its handle.
+ */
+export async function storeSample({ past, present, clock }: SampleParts): Promise<SampleAccounts> {
   const random = createRandom(7)
   const endMs = clock.now
   clock.now = endMs - daysMs - 3_600_000
+  const ids = new Map<string, UserId>()
   for (const { handle, name, bio } of people) {
-    await past.users.create(handle as UserId, { name, bio })
+    const subject = { issuer: '', sub: handle, isMain: true }
+    const user = await past.users.register(subject, { name, bio })
+    if (user) ids.set(handle, user.id)
   }
-  for (const follower of handles) {
-    const followees = handles.filter((other) => other !== follower && random() < 0.75)
+  const accounts = people.map(({ handle }) => ids.get(handle)) as [UserId, ...UserId[]]
+  const [visitor, ...others] = accounts
+  for (const follower of accounts) {
+    const followees = accounts.filter((other) => other !== follower && random() < 0.75)
     for (const followee of followees) await past.follows.follow(follower, followee)
   }
   for (const [name, members] of Object.entries(groups)) {
-    for (const member of members) {
-      await past.follows.follow(visitor, member as UserId)
-      await past.follows.setGroups(visitor, member as UserId, [name])
+    for (const member of members.map((handle) => ids.get(handle) as UserId)) {
+      await past.follows.follow(visitor, member)
+      await past.follows.setGroups(visitor, member, [name])
     }
   }
-  const places = people.flatMap(({ handle, posts }) =>
-    posts.map((text, n) => ({ author: handle as UserId, text, at: (n + random()) / posts.length })),
-  )
+  const places = people.flatMap(({ handle, posts }) => {
+    const author = ids.get(handle) as UserId
+    return posts.map((text, n) => ({ author, text, at: (n + random()) / posts.length }))
+  })
   for (const { author, text, at } of places.toSorted((a, b) => a.at - b.at)) {
     clock.now = endMs - daysMs + Math.floor(at * (daysMs - 120_000))
     const post = await past.posts.create(author, { text })
-    await answerPost(present, post, random)
+    await answerPost(present, post, others, random)
     if (author !== visitor && random() < 0.3) await present.engagements.add('likes', visitor, post)
   }
+  return accounts
 }
 
 /** Some people like the post, and a few comment on it. */
-async function answerPost(services: Services, post: PostRef, random: () => number): Promise<void> {
+async function answerPost(
+  services: Services,
+  post: PostRef,
+  others: readonly UserId[],
+  random: () => number,
+): Promise<void> {
   const share = random() * 0.9
-  const fans = others.filter((handle) => handle !== post.author && random() < share)
+  const fans = others.filter((user) => user !== post.author && random() < share)
   await Promise.all(fans.map((fan) => services.engagements.add('likes', fan, post)))
   for (const fan of fans.filter(() => random() < 0.15)) {
     await services.engagements.add('comments', fan, post, { text: pick(replies, random) })
@@ -80,7 +96,10 @@ const stepsPerPost = 5
  * Goes on with the sample: each call of the result is a step. Someone other than the visitor writes a post, and in the next
  * steps one person each likes one of the last posts or comments on it. A text repeats after all others.
  */
-export function continueSample(services: Services): () => Promise<void> {
+export function continueSample(
+  services: Services,
+  [, ...others]: SampleAccounts,
+): () => Promise<void> {
   const random = createRandom(11)
   let step = 0
   let recent: readonly PostRef[] = []

@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest'
 import { people } from '../../scripts/demo/people.ts'
 import { continueSample } from '../../scripts/demo/sample.ts'
+import type { UserId } from '../../src/lib/ids.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices()
 
 test('the demo writes posts without likes, and people like and comment on the recent ones later', async () => {
   const { services } = harness
-  await openAccounts(
-    services,
-    people.map((person) => handle(person.handle)),
-  )
-  const step = continueSample(services)
+  const accounts = people.map((person) => handle(person.handle)) as [UserId, ...UserId[]]
+  await openAccounts(services, accounts)
+  const step = continueSample(services, accounts)
   const answers = async () => {
     const posts = await services.collections.posts.find().sort({ _id: 1 }).toArray()
     return posts.map(({ counts }) => (counts?.likes ?? 0) + (counts?.comments ?? 0))

@@ -52,7 +52,7 @@ async function storePastPosts() {
   const { client, db, clock: present } = database
   const clock = { now: present.now() }
   const past = createServices(client, db, config, { now: () => clock.now })
-  return storeSample({ past, present: app.services, clock })
+  return await storeSample({ past, present: app.services, clock })
 }
 
 function openToWrite(): Promise<OpenDatabase> {

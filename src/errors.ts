@@ -95,6 +95,12 @@ export class DomainError extends Error {
   }
 }
 
+/** The error of an item that is refused alone. @throws the error if it is a failure of the server. */
+export function refusalOf(error: unknown): DomainError {
+  if (error instanceof DomainError && errorCodes[error.code].status < 500) return error
+  throw error
+}
+
 /** A BAD_USER_INPUT error for one argument. */
 export const badInput = (argument: string, problem: string): DomainError =>
   badInputs([{ argument, message: problem }])

@@ -186,6 +186,38 @@ export type CreateUserPayload = {
   viewer: Viewer;
 };
 
+/** Input of createUsers. */
+export type CreateUsersInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The users, at most 100, with distinct subjects and handles. */
+  users: Array<NewUser>;
+};
+
+/** Result of createUsers. */
+export type CreateUsersPayload = {
+  __typename?: 'CreateUsersPayload';
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** A result for each user, in order. */
+  results: Array<CreateUsersResult>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
+
+/** What createUsers did for one of its users. */
+export type CreateUsersResult = {
+  __typename?: 'CreateUsersResult';
+  /** Whether the mutation created the account. False if the subject had one before. */
+  created: Scalars['Boolean']['output'];
+  /** Why the user was refused, or null. */
+  error?: Maybe<Refusal>;
+  /** The subject of the input. */
+  subject: Scalars['String']['output'];
+  /** The account of the subject. */
+  user?: Maybe<User>;
+};
+
 /** Input of deleteComment. */
 export type DeleteCommentInput = {
   /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
@@ -389,6 +421,36 @@ export type FollowUserPayload = {
   viewer: Viewer;
 };
 
+/** Input of followUsers. */
+export type FollowUsersInput = {
+  /** Optional idempotency key, at most 128 characters. Repeating a mutation with the same key within 24 hours returns the first result, with null for what was deleted, and changes nothing. Empty: no key. */
+  clientMutationId?: InputMaybe<Scalars['String']['input']>;
+  /** The other users, at most 100. */
+  users: Array<UserRef>;
+};
+
+/** Result of followUsers. */
+export type FollowUsersPayload = {
+  __typename?: 'FollowUsersPayload';
+  /** The clientMutationId of the input. */
+  clientMutationId?: Maybe<Scalars['String']['output']>;
+  /** A result for each user, in order. */
+  results: Array<FollowUsersResult>;
+  /** The viewer after the mutation. */
+  viewer: Viewer;
+};
+
+/** What followUsers did for one of its users. */
+export type FollowUsersResult = {
+  __typename?: 'FollowUsersResult';
+  /** Whether the viewer did not follow the user before. */
+  changed: Scalars['Boolean']['output'];
+  /** Why the user was refused, or null. */
+  error?: Maybe<Refusal>;
+  /** The other user, or null if the user has no account. */
+  user?: Maybe<User>;
+};
+
 /** A like of a post by a user. */
 export type Like = Node & {
   __typename?: 'Like';
@@ -528,6 +590,8 @@ export type Limits = {
   postTextLengthMax: Scalars['Int']['output'];
   /** The most characters of a URL. */
   urlLengthMax: Scalars['Int']['output'];
+  /** The most users of createUsers and followUsers. */
+  usersMax: Scalars['Int']['output'];
 };
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
@@ -541,6 +605,8 @@ export type Mutation = {
   createPost?: Maybe<CreatePostPayload>;
   /** Creates the viewer's account. Fails with CONFLICT if the account exists or another account has the handle, and with FORBIDDEN if the handle is reserved. */
   createUser?: Maybe<CreateUserPayload>;
+  /** Creates accounts of users. A subject that has an account keeps it. A user that is refused refuses no other. For a server whose token has the scope `act-for`, without the header `Feedline-Act-For`. */
+  createUsers?: Maybe<CreateUsersPayload>;
   /** Deletes a comment. Only the author of the comment and the author of the post may delete it. */
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
@@ -549,6 +615,8 @@ export type Mutation = {
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<FollowUserPayload>;
+  /** Makes the viewer follow users. A user that is refused refuses no other. */
+  followUsers?: Maybe<FollowUsersPayload>;
   /** Adds a like of the viewer to the post. */
   likePost?: Maybe<LikePostPayload>;
   /** Hides the user's posts from the viewer's timelines. The user is not notified. */
@@ -597,6 +665,12 @@ export type MutationCreateUserArgs = {
 
 
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
+export type MutationCreateUsersArgs = {
+  input: CreateUsersInput;
+};
+
+
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationDeleteCommentArgs = {
   input: DeleteCommentInput;
 };
@@ -617,6 +691,12 @@ export type MutationDeleteUserArgs = {
 /** Mutations change data as the viewer. Several mutations in one request run one after another. */
 export type MutationFollowUserArgs = {
   input: FollowUserInput;
+};
+
+
+/** Mutations change data as the viewer. Several mutations in one request run one after another. */
+export type MutationFollowUsersArgs = {
+  input: FollowUsersInput;
 };
 
 
@@ -709,6 +789,22 @@ export type MutualConnection = {
   pageInfo: PageInfo;
   /** Number of users in the list. It counts only the viewer's newest 1,000 followees. */
   totalCount: Scalars['Int']['output'];
+};
+
+/** A user of createUsers. */
+export type NewUser = {
+  /** The picture of the user, an http or https URL of at most 2,048 characters. */
+  avatarUrl?: InputMaybe<Scalars['String']['input']>;
+  /** The wide picture above the profile, an http or https URL of at most 2,048 characters. */
+  bannerUrl?: InputMaybe<Scalars['String']['input']>;
+  /** A short text about the user, at most 256 characters. */
+  bio?: InputMaybe<Scalars['String']['input']>;
+  /** The handle of the user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. Any case and a leading "@" are accepted. Default: the subject, if that is a handle. */
+  handle?: InputMaybe<Scalars['String']['input']>;
+  /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
+  name: Scalars['String']['input'];
+  /** The subject that the tokens of the user will have, by the issuer of the token that acts: 1 to 255 bytes. */
+  subject: Scalars['String']['input'];
 };
 
 /** An object with a global id. The node query reads it by this id. */
@@ -923,6 +1019,17 @@ export type RateLimit = {
   remaining: Scalars['Int']['output'];
   /** When the whole limit is available again, if the client sends nothing until then. */
   resetAt: Scalars['DateTime']['output'];
+};
+
+/** Why one of several users was refused. */
+export type Refusal = {
+  __typename?: 'Refusal';
+  /** The argument that was wrong, such as `input.users.3.handle`, or null. */
+  argument?: Maybe<Scalars['String']['output']>;
+  /** As `extensions.code` of an error. */
+  code: ErrorCode;
+  /** As the message of an error. */
+  message: Scalars['String']['output'];
 };
 
 /** A role of a viewer, which the issuer of the token grants. */

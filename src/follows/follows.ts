@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type EdgeSource, edgeSources } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
-import type { IdempotencyKey } from '../db/idempotency.ts'
+import { createIdempotencyKey, type IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, isObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
@@ -10,9 +11,9 @@ import { fieldsConform } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import { SharedTransactions } from '../db/shared-transactions.ts'
 import type { Tx } from '../db/transaction.ts'
-import { badInput, DomainError } from '../errors.ts'
+import { badInput, DomainError, refusalOf } from '../errors.ts'
 import { inRange } from '../jobs/ranges.ts'
-import { groupBy } from '../lib/batch.ts'
+import { chunks, groupBy } from '../lib/batch.ts'
 import { type EdgeId, timeOf, type UserId } from '../lib/ids.ts'
 import { type List, shownWithUser } from '../list/pipeline.ts'
 import { commitFollows, type FollowParts, type FollowWrite } from './commit-follows.ts'
@@ -35,7 +36,7 @@ const bounds: GroupCommitBounds = {
 }
 
 /** Number of followees whose follows share a transaction. A post of one of them is enough to make it collide. */
-const followeesPerTransaction = 16
+export const followeesPerTransaction = 16
 
 /** Narrows the edges that {@link Follows.among} looks for. */
 interface AmongOptions {
@@ -86,6 +87,38 @@ export class Follows {
     if (actor === followee) throw badInput('input.user', 'you cannot follow yourself')
     const write = { followee, follower: actor, begin: source, idempotencyKey }
     return this.parts.outbox.runInline((jobs) => this.writes.submit(followee, { ...write, jobs }))
+  }
+
+  /**
+   * Makes `actor` follow users, each as {@link follow} would: 16 share a transaction. Costs a transaction of one command,
+   * and those of the follows.
+   * @param followees a user that is there twice has one result.
+   * @param idempotencyKey of all of them together. A repeat returns the first result of each follow, and goes on with
+   *   those that failed.
+   * @returns the result of each, in order. A DomainError refuses this one alone.
+   * @throws {DomainError} NOT_FOUND if `actor` has no account; CONFLICT for a key of other followees; UNAVAILABLE. Some
+   *   may be followed then.
+   */
+  async followAll(
+    actor: UserId,
+    followees: readonly UserId[],
+    idempotencyKey?: IdempotencyKey,
+  ): Promise<readonly (FollowChange | DomainError)[]> {
+    const { transactions, stats } = this.parts
+    // Also keeps the key, so that no follow of another input begins under it.
+    await transactions.run(async (tx) => {
+      await stats.mustBeLive(tx, [actor])
+      return { changed: true }
+    }, idempotencyKey)
+    const results = new Map<UserId, FollowChange | DomainError>()
+    const follow = (followee: UserId) =>
+      this.follow(actor, followee, idempotencyKey && keyOfOne(idempotencyKey, followee))
+    for (const group of chunks([...new Set(followees)], followeesPerTransaction)) {
+      const settled = await Promise.allSettled(group.map(follow))
+      for (const [at, followee] of group.entries())
+        results.set(followee, outcomeOf(settled[at] as PromiseSettledResult<FollowChange>))
+    }
+    return followees.map((followee) => results.get(followee) as FollowChange | DomainError)
   }
 
   /** Ends a follow. A repeat changes nothing. Costs {@link commitFollows}, shared with concurrent writes. */
@@ -369,6 +402,16 @@ function listOf(
     placeOf: ({ id }) => id,
     ...shownWithUser('PERSON', otherOf),
   }
+}
+
+const outcomeOf = (follow: PromiseSettledResult<FollowChange>): FollowChange | DomainError =>
+  follow.status === 'fulfilled' ? follow.value : refusalOf(follow.reason)
+
+/** The key of one of several follows, which no client can send for another mutation but by a hash. */
+function keyOfOne({ viewer, clientMutationId }: IdempotencyKey, followee: UserId) {
+  const name = JSON.stringify([clientMutationId, followee])
+  const id = createHash('sha256').update(name).digest('base64url')
+  return createIdempotencyKey(viewer, 'followUsers', { clientMutationId: id })
 }
 
 const followerOf = ({ follower }: FollowWrite): UserId => follower

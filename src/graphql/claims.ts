@@ -55,11 +55,12 @@ export const isSubject = (sub: unknown): sub is string =>
   !/\p{Cc}/u.test(sub) &&
   Buffer.byteLength(sub) <= subjectBytesMax
 
+/** What {@link isSubject} demands, as the end of a sentence. */
+export const subjectRule = `must be a text of 1 to ${subjectBytesMax} bytes without control characters`
+
 function checkSubject(sub: unknown, name: string): string {
   if (isSubject(sub)) return sub
-  throw refused(
-    `"${name}" must be a text of 1 to ${subjectBytesMax} bytes without control characters`,
-  )
+  throw refused(`"${name}" ${subjectRule}`)
 }
 
 /** The `iss` of a token. Empty if it has none. */

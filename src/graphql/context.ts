@@ -113,6 +113,19 @@ export class Context {
     return this.signIn?.subject ?? signInFirst()
   }
 
+  /**
+   * The subject of a server that may act for users, and acts for none in this request.
+   * @throws {DomainError} UNAUTHENTICATED for an anonymous request; FORBIDDEN for any other token, and a user's request.
+   */
+  requireServer(): Subject {
+    const { server, isActing } = this.signIn ?? signInFirst()
+    if (server && !isActing) return server
+    throw new DomainError(
+      'FORBIDDEN',
+      'Only a server may do this: send a token with the scope "act-for", without Feedline-Act-For',
+    )
+  }
+
   /** Goes on as the account that the subject of this request got. */
   enterAccount(account: UserId): void {
     this.viewer = account

@@ -89,6 +89,8 @@ class Pricing {
   commands = 0
   mutations = 0
   readonly timelines = new Set<string>()
+  /** Number of users of the mutation whose selection is priced. */
+  private users = 0
   private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
   private readonly prices: Prices
 
@@ -129,6 +131,9 @@ class Pricing {
     if (type === this.priced.schema.getMutationType()) {
       this.mutations++
       this.commands += mutationCommands
+      const batch = this.prices.batches[coordinate]
+      this.users = usersOf(values)
+      if (batch) this.commands += batch.commands * Math.ceil(this.users / batch.users)
     }
     this.commands += this.prices.fieldCommands[coordinate] ?? 0
     const sides = ['page', ...probes]
@@ -144,9 +149,8 @@ class Pricing {
       ? this.priceSelection(node.selectionSet, getNamedType(definition.type))
       : 0
     const own = (value + (this.prices.fieldPrices[coordinate] ?? 0)) / valuePrice
-    return (
-      own + below * Math.max(1, this.prices.listSizes[coordinate] ?? sizeOf(definition, values))
-    )
+    const listSize = this.prices.listSizes[coordinate] ?? sizeOf(definition, values)
+    return own + below * Math.max(1, listSize === 'INPUT' ? this.users : listSize)
   }
 
   /** Adds the reads of a timeline. @returns how many no other field shares. */
@@ -224,6 +228,12 @@ const fieldsOfType = (type: GraphQLNamedType) =>
 /** The same for fields that share the read of a timeline, as `readTimelines` does. */
 const timelineKey = ({ strategy, group, after, before, last }: Arguments, side: string): string =>
   JSON.stringify([strategy, group, after, before, last != null, side])
+
+/** The number of users of a mutation of several. */
+function usersOf({ input }: Arguments): number {
+  const { users } = (input ?? {}) as { readonly users?: unknown }
+  return Array.isArray(users) ? users.length : 0
+}
 
 /** The number of items of a list. The default for an invalid size, which the resolver refuses. */
 function sizeOf({ args, name }: GraphQLField<unknown, unknown>, values: Arguments): number {

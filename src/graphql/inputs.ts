@@ -19,31 +19,60 @@ const urlRule = 'an http or https URL of at most 2,048 characters'
 const avatarDescription = `The picture of the user, ${urlRule}`
 const bannerDescription = `The wide picture above the profile, ${urlRule}`
 
-@InputType({ description: 'Input of createUser.' })
-export class CreateUserInput extends MutationInput {
-  @Field(() => String, {
-    nullable: true,
-    description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted. Default: the subject of the token, if that is a handle.`,
-  })
-  readonly handle?: string | null
+/** The inputs with the profile of a new account. */
+function withNewProfile(Base: ClassType<object>, defaultHandle: string) {
+  @InputType()
+  class NewProfile extends Base {
+    @Field(() => String, {
+      nullable: true,
+      description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted. Default: ${defaultHandle}, if that is a handle.`,
+    })
+    readonly handle?: string | null
 
+    @Field(() => String, {
+      description:
+        'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
+    })
+    readonly name!: string
+
+    @Field(() => String, {
+      nullable: true,
+      description: 'A short text about the user, at most 256 characters.',
+    })
+    readonly bio?: string | null
+
+    @Field(() => String, { nullable: true, description: `${avatarDescription}.` })
+    readonly avatarUrl?: string | null
+
+    @Field(() => String, { nullable: true, description: `${bannerDescription}.` })
+    readonly bannerUrl?: string | null
+  }
+  return NewProfile
+}
+
+@InputType({ description: 'Input of createUser.' })
+export class CreateUserInput extends withNewProfile(MutationInput, 'the subject of the token') {
+  readonly clientMutationId?: string | null
+}
+
+@InputType({ description: 'A user of createUsers.' })
+export class NewUser extends withNewProfile(Object as ClassType<object>, 'the subject') {
   @Field(() => String, {
     description:
-      'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
+      'The subject that the tokens of the user will have, by the issuer of the token that acts: 1 to 255 bytes.',
   })
-  readonly name!: string
+  readonly subject!: string
+}
 
-  @Field(() => String, {
-    nullable: true,
-    description: 'A short text about the user, at most 256 characters.',
+/** The most users of a mutation of several. */
+export const usersMax = 100
+
+@InputType({ description: 'Input of createUsers.' })
+export class CreateUsersInput extends MutationInput {
+  @Field(() => [NewUser], {
+    description: `The users, at most ${usersMax}, with distinct subjects and handles.`,
   })
-  readonly bio?: string | null
-
-  @Field(() => String, { nullable: true, description: `${avatarDescription}.` })
-  readonly avatarUrl?: string | null
-
-  @Field(() => String, { nullable: true, description: `${bannerDescription}.` })
-  readonly bannerUrl?: string | null
+  readonly users!: readonly NewUser[]
 }
 
 @InputType({
@@ -118,6 +147,12 @@ export class UserRef {
 export class UserInput extends MutationInput {
   @Field(() => UserRef, { description: 'The other user.' })
   readonly user!: UserRef
+}
+
+@InputType({ description: 'Input of followUsers.' })
+export class FollowUsersInput extends MutationInput {
+  @Field(() => [UserRef], { description: `The other users, at most ${usersMax}.` })
+  readonly users!: readonly UserRef[]
 }
 
 @InputType({ description: 'Input of setFollowGroups.' })

@@ -1,7 +1,9 @@
 import { type ClassType, Field, ID, ObjectType } from 'type-graphql'
 import { type EngagementKind, isPublic, kinds } from '../engagement/kinds.ts'
+import type { ErrorCode } from '../errors.ts'
 import { schemaNames } from './engagement-names.ts'
 import { typeNamesOf } from './mutation-names.ts'
+import { ErrorCodeEnum } from './types/common.ts'
 import { engagementTypes } from './types/engagement.ts'
 import { Post, TimelineEdge } from './types/post.ts'
 import { User } from './types/user.ts'
@@ -75,6 +77,75 @@ export class RelationPayload extends ChangePayload {
     description: 'The other user, or null if the user has no account.',
   })
   readonly user!: User | null
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
+}
+
+@ObjectType({ simpleResolvers: true, description: 'Why one of several users was refused.' })
+class Refusal {
+  @Field(() => ErrorCodeEnum, { description: 'As `extensions.code` of an error.' })
+  readonly code!: ErrorCode
+
+  @Field(() => String, { description: 'As the message of an error.' })
+  readonly message!: string
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The argument that was wrong, such as `input.users.3.handle`, or null.',
+  })
+  readonly argument!: string | null
+}
+
+const refusalOptions = { nullable: true, description: 'Why the user was refused, or null.' }
+
+@ObjectType({ simpleResolvers: true, description: 'What createUsers did for one of its users.' })
+class CreateUsersResult {
+  @Field(() => String, { description: 'The subject of the input.' })
+  readonly subject!: string
+
+  @Field(() => Boolean, {
+    description: 'Whether the mutation created the account. False if the subject had one before.',
+  })
+  readonly created!: boolean
+
+  @Field(() => User, { nullable: true, description: 'The account of the subject.' })
+  readonly user!: User | null
+
+  @Field(() => Refusal, refusalOptions)
+  readonly error!: Refusal | null
+}
+
+@ObjectType({ simpleResolvers: true, description: 'Result of createUsers.' })
+export class CreateUsersPayload extends Payload {
+  @Field(() => [CreateUsersResult], { description: 'A result for each user, in order.' })
+  readonly results!: readonly CreateUsersResult[]
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
+}
+
+@ObjectType({ simpleResolvers: true, description: 'What followUsers did for one of its users.' })
+class FollowUsersResult {
+  @Field(() => User, {
+    nullable: true,
+    description: 'The other user, or null if the user has no account.',
+  })
+  readonly user!: User | null
+
+  @Field(() => Boolean, {
+    description: 'Whether the viewer did not follow the user before.',
+  })
+  readonly changed!: boolean
+
+  @Field(() => Refusal, refusalOptions)
+  readonly error!: Refusal | null
+}
+
+@ObjectType({ simpleResolvers: true, description: 'Result of followUsers.' })
+export class FollowUsersPayload extends Payload {
+  @Field(() => [FollowUsersResult], { description: 'A result for each user, in order.' })
+  readonly results!: readonly FollowUsersResult[]
 
   @Field(() => Viewer, viewerOptions)
   readonly viewer!: Viewer

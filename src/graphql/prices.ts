@@ -67,8 +67,10 @@ export interface Prices {
    * of MongoDB, than they return items.
    */
   readonly fieldPrices: Readonly<Record<string, number>>
-  /** The most items of lists that have no page size. */
-  readonly listSizes: Readonly<Record<string, number>>
+  /** The most items of lists that have no page size. INPUT: as many as the mutation has users. */
+  readonly listSizes: Readonly<Record<string, number | 'INPUT'>>
+  /** The commands of mutations of several users for each number of them, beyond those of any mutation. */
+  readonly batches: Readonly<Record<string, { readonly users: number; readonly commands: number }>>
   /**
    * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which
    * `pageInfo` may need, costs as many.
@@ -93,6 +95,7 @@ export const mergePrices = (all: readonly Partial<Prices>[]): Prices => {
     fieldCommands: merged('fieldCommands'),
     fieldPrices: merged('fieldPrices'),
     listSizes: merged('listSizes'),
+    batches: merged('batches'),
     pageCommands: merged('pageCommands'),
   }
 }

@@ -9,6 +9,12 @@ import type { ReservedNames } from './names.ts'
 
 const argument = 'input.handle'
 
+/** An account that takes a handle. */
+interface HandleClaim {
+  readonly handle: Handle
+  readonly account: UserId
+}
+
 /** The parts that {@link Handles} works with. */
 interface HandlesParts {
   readonly collections: Pick<Collections, 'handles' | 'users'>
@@ -78,19 +84,47 @@ export class Handles {
   }
 
   /**
-   * Gives a handle to an account, in the transaction that also stores it in the account. Two commands. Two more at most
-   * if it belonged to an account that is gone.
+   * Gives a handle to an account, in the transaction that also stores it in the account. Two commands. One more if it
+   * belonged to another account.
    * @throws {DomainError} CONFLICT if it belongs to another account.
    */
-  async claim({ session }: Tx, handle: Handle, account: UserId): Promise<void> {
-    const { handles } = this.parts.collections
-    const doc = await handles.findOne({ _id: handle }, { ...requestTimeout, session })
-    if (!doc) {
-      await handles.insertOne({ _id: handle, account }, { session })
-      return
-    }
-    if (doc.account !== account && !this.isFree(doc)) await this.mustBeLost(doc, { session })
-    await handles.replaceOne({ _id: handle }, { account }, { session })
+  async claim(tx: Tx, handle: Handle, account: UserId): Promise<void> {
+    const refusal = (await this.findRefusals(tx, [{ handle, account }])).get(handle)
+    if (refusal) throw refusal
+    await this.give(tx, [{ handle, account }])
+  }
+
+  /**
+   * Which of several accounts cannot take their handles, as a transaction sees them: CONFLICT for those of other accounts.
+   * One command. One more if some belonged to other accounts.
+   */
+  async findRefusals(
+    { session }: Tx,
+    claims: readonly HandleClaim[],
+  ): Promise<ReadonlyMap<Handle, DomainError>> {
+    const { handles, users } = this.parts.collections
+    const options = { ...requestTimeout, ...singleBatch, session }
+    const claimants = new Map<string, UserId>(claims.map((claim) => [claim.handle, claim.account]))
+    const docs = await handles.find({ _id: { $in: [...claimants.keys()] } }, options).toArray()
+    const taken = docs.filter((doc) => doc.account !== claimants.get(doc._id) && !this.isFree(doc))
+    if (taken.length === 0) return new Map()
+    const accounts = taken.map(({ account }) => account)
+    const owners = await users.find({ _id: { $in: accounts } }, options).toArray()
+    return new Map(
+      taken.flatMap((doc) => {
+        // A process of an earlier release removes an account without its handle.
+        const owner = owners.find(({ _id }) => _id === doc.account)
+        return owner ? [[doc._id as Handle, takenBy(owner, doc)] as const] : []
+      }),
+    )
+  }
+
+  /** Gives handles to accounts, in the transaction that also stores them in the accounts. One command. */
+  async give({ session }: Tx, claims: readonly HandleClaim[]): Promise<void> {
+    const writes = claims.map(({ handle, account }) => ({
+      replaceOne: { filter: { _id: handle }, replacement: { account }, upsert: true },
+    }))
+    await this.parts.collections.handles.bulkWrite(writes, { session, ordered: false })
   }
 
   /** Keeps a handle for the account that gives it up, until a time. One command. */
@@ -108,19 +142,13 @@ export class Handles {
   private isFree({ until }: HandleDoc): boolean {
     return until !== undefined && until.getTime() <= this.parts.now()
   }
+}
 
-  /** A process of an earlier release removes an account without its handle. @throws {DomainError} CONFLICT */
-  private async mustBeLost({ _id, account, until }: HandleDoc, { session }: Tx): Promise<void> {
-    const owner = await this.parts.collections.users.findOne(
-      { _id: account },
-      { ...requestTimeout, session },
-    )
-    if (!owner) return
-    const reason = owner.deletedAt
-      ? `The deleted account "${_id}" is still being removed. Try again later.`
-      : until
-        ? `The handle "${_id}" is kept for the account that had it`
-        : `The handle "${_id}" is taken`
-    throw new DomainError('CONFLICT', reason, { argument })
-  }
+function takenBy({ deletedAt }: UserDoc, { _id, until }: HandleDoc): DomainError {
+  const reason = deletedAt
+    ? `The deleted account "${_id}" is still being removed. Try again later.`
+    : until
+      ? `The handle "${_id}" is kept for the account that had it`
+      : `The handle "${_id}" is taken`
+  return new DomainError('CONFLICT', reason, { argument })
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { requestTimeout } from '../db/client.ts'
-import type { Collections } from '../db/collections.ts'
+import { requestTimeout, singleBatch } from '../db/client.ts'
+import type { Collections, SubjectDoc } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -97,27 +97,47 @@ export class Subjects {
   }
 
   /**
-   * Gives a subject to a new account, in the transaction that also stores it in the account. Two commands. Two more at
-   * most if it belonged to an account that is gone.
-   * @throws {DomainError} CONFLICT if the subject has an account.
+   * Which of several subjects can have no new account, as a transaction sees them, by {@link subjectKey}: those with an
+   * account, and those whose deleted account is still being removed. One command. One more if some had an account.
    */
-  async claim({ session }: Tx, subject: Subject, account: UserId): Promise<void> {
+  async findOwners(
+    { session }: Tx,
+    subjects: readonly Subject[],
+  ): Promise<ReadonlyMap<string, UserId | DomainError>> {
     const { collections, now } = this.parts
-    const { subjects, users } = collections
-    const _id = subjectKey(subject)
-    const options = { ...requestTimeout, session }
-    const docs = await subjects.find({ _id: { $in: keysOf(subject) } }, options).toArray()
-    for (const { account: before, until } of docs) {
-      if (until !== undefined) {
-        if (until.getTime() > now()) throw stillRemoved()
-        continue
-      }
-      const owner = await users.findOne({ _id: before }, options)
-      if (owner?.deletedAt) throw stillRemoved()
+    const options = { ...requestTimeout, ...singleBatch, session }
+    const keys = [...new Set(subjects.flatMap(keysOf))]
+    const docs = await collections.subjects.find({ _id: { $in: keys } }, options).toArray()
+    const accounts = docs.flatMap(({ account, until }) => (until === undefined ? account : []))
+    const users =
+      accounts.length === 0
+        ? []
+        : await collections.users.find({ _id: { $in: accounts } }, options).toArray()
+    const ownerOf = ({ account, until }: SubjectDoc): UserId | DomainError | undefined => {
+      if (until !== undefined) return until.getTime() > now() ? stillRemoved() : undefined
       // A process of an earlier release removes an account without its subject.
-      if (owner) throw new DomainError('CONFLICT', 'You already have an account')
+      const owner = users.find(({ _id }) => _id === account)
+      if (owner?.deletedAt) return stillRemoved()
+      return owner && (account as UserId)
     }
-    await subjects.replaceOne({ _id }, { account }, { session, upsert: true })
+    const byKey = new Map(docs.map((doc) => [doc._id, ownerOf(doc)]))
+    return new Map(
+      subjects.flatMap((subject) => {
+        const [owner] = keysOf(subject).flatMap((key) => byKey.get(key) ?? [])
+        return owner === undefined ? [] : [[subjectKey(subject), owner] as const]
+      }),
+    )
+  }
+
+  /** Gives subjects to new accounts, in the transaction that also stores them in the accounts. One command. */
+  async give(
+    { session }: Tx,
+    given: readonly { readonly subject: Subject; readonly account: UserId }[],
+  ): Promise<void> {
+    const writes = given.map(({ subject, account }) => ({
+      replaceOne: { filter: { _id: subjectKey(subject) }, replacement: { account }, upsert: true },
+    }))
+    await this.parts.collections.subjects.bulkWrite(writes, { session, ordered: false })
   }
 
   /** Frees the subject of a deleted account, a minute after the deletion. A repeat changes nothing. One command. */

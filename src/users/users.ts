@@ -6,11 +6,12 @@ import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
-import { badInput, DomainError } from '../errors.ts'
+import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
+import { type AccountDraft, type Opened, openAccounts, openAll } from './open-accounts.ts'
 import {
   checkProfile,
   handleIn,
@@ -30,6 +31,12 @@ import { type Subjects, subjectKey, subjectOfKey } from './subjects.ts'
 
 /** A new account with its subject. */
 type Opening = NewProfile & { readonly subject?: Subject | undefined }
+
+/** A new account that is one of many. */
+export type Registration = Opening & {
+  readonly subject: Subject
+  readonly idempotencyKey?: IdempotencyKey | undefined
+}
 
 /** The most handles that an account keeps after it gave them up. */
 const formerHandlesMax = 5
@@ -135,29 +142,57 @@ export class Users {
   ): Promise<User | undefined>
   async create(
     account: UserId,
-    { handle: chosen, subject = { issuer: '', sub: account, isMain: true }, ...profile }: Opening,
+    opening: Opening,
     idempotencyKey?: IdempotencyKey,
   ): Promise<User | undefined> {
-    const { collections, handles, subjects, stats, transactions, reserved, now } = this.parts
-    const handle = chosen ?? (account as string as Handle)
-    handles.checkReserved(handle)
-    const { name, ...rest } = checkProfile(reserved, handle, profile)
-    const doc: UserDoc = {
-      _id: account,
-      handle,
-      subject: subjectKey(subject),
-      name: name ?? handle,
-      createdAt: new Date(now()),
-      ...presentFields(rest),
-    }
-    const created = await transactions.run(async (tx) => {
-      await subjects.claim(tx, subject, account)
-      await handles.claim(tx, handle, account)
-      await collections.users.insertOne(doc, { session: tx.session })
-      await stats.open(tx, [account])
-      return toUser(doc)
+    const draft = this.draft(account, opening)
+    const created = await this.parts.transactions.run(async (tx) => {
+      const [result] = await openAccounts(tx, this.parts, [draft])
+      if (result instanceof DomainError) throw result
+      if (!result?.created) throw new DomainError('CONFLICT', 'You already have an account')
+      return toUser(draft.doc)
     }, idempotencyKey)
     return this.currentOf(created)
+  }
+
+  /**
+   * Creates the accounts of subjects, each as {@link register} would. A subject that has an account keeps it. Costs
+   * {@link openAll}.
+   * @param registrations of distinct subjects and handles. The result of each belongs to its account, so a repeat under
+   *   the same idempotency key returns the first one, whatever `viewer` the key has.
+   * @returns the result of each, in order. A DomainError refuses this one alone.
+   * @throws {DomainError} UNAVAILABLE. Some may be created then.
+   */
+  async registerAll(
+    registrations: readonly Registration[],
+  ): Promise<readonly (Opened | DomainError)[]> {
+    const drafts = registrations.map((registration) => this.draftOrRefuse(registration))
+    return openAll(this.parts, drafts)
+  }
+
+  private draftOrRefuse({ idempotencyKey, ...opening }: Registration): AccountDraft | DomainError {
+    try {
+      const { handle = parseHandle(opening.subject.sub) } = opening
+      if (handle === undefined) return handleRequired()
+      return { ...this.draft(mintUserId(), { ...opening, handle }), idempotencyKey }
+    } catch (error) {
+      return refusalOf(error)
+    }
+  }
+
+  /** @throws {DomainError} FORBIDDEN for a reserved handle; BAD_USER_INPUT. */
+  private draft(
+    account: UserId,
+    { handle: chosen, subject = { issuer: '', sub: account, isMain: true }, ...profile }: Opening,
+  ): AccountDraft {
+    const handle = chosen ?? (account as string as Handle)
+    this.parts.handles.checkReserved(handle)
+    const { name, ...rest } = checkProfile(this.parts.reserved, handle, profile)
+    const doc = {
+      ...{ _id: account, handle, subject: subjectKey(subject), name: name ?? handle },
+      ...{ createdAt: new Date(this.parts.now()), ...presentFields(rest) },
+    }
+    return { account, handle, subject, doc }
   }
 
   /**

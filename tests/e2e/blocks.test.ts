@@ -85,6 +85,7 @@ function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absen
     : world.idOf('Comment', other, viewer)
   const values = {
     user: { handle: other },
+    users: [{ handle: other }],
     postId: postNodeId(world.postOf(other)),
     commentId,
     text: world.textBy(viewer),
@@ -96,8 +97,9 @@ function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absen
     // Below the viewer, the fields are those of queries. One of the payloads is enough.
     if (mutation === 'viewer' && type !== 'BlockUserPayload') return undefined
     if (type !== 'Mutation') return ''
-    // The viewer keeps the account and the post. The paths of their payloads are those of other mutations.
-    if (['createUser', 'deleteUser', 'deletePost'].includes(mutation)) return undefined
+    // The viewer keeps the account and the post, and is no server. The paths of their payloads are those of other mutations.
+    if (['createUser', 'createUsers', 'deleteUser', 'deletePost'].includes(mutation))
+      return undefined
     const clientMutationId = more.id && `${more.id} ${mutation}`
     return mutationArguments(mutation, { ...values, clientMutationId })
   }

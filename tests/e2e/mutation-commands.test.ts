@@ -43,6 +43,8 @@ const commandsMax = {
   updateUser: 6,
   deleteUser: 8,
   followUser: 14,
+  // With a transaction that keeps the idempotency key of all follows.
+  followUsers: 20,
   unfollowUser: 13,
   muteUser: 9,
   unmuteUser: 7,

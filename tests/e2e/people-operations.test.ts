@@ -1,11 +1,15 @@
 import * as operations from '@feedline/client'
+import { print } from 'graphql'
 import { expect, test } from 'vitest'
 import { viewerNodeId } from '../../src/graphql/node-id.ts'
 import { useOperations } from '../support/executed-operations.ts'
+import { signByHmac } from '../support/key-server.ts'
 import { subjectOf } from '../support/services.ts'
+import { now } from '../support/sign-in.ts'
 import { filesByTest, readOperations } from '../support/written-operations.ts'
 
-const { ask, open, follow, publish, executed } = useOperations()
+const secret = 's'.repeat(32)
+const { app, ask, open, follow, publish, executed } = useOperations({ AUTH_JWT_SECRET: secret })
 
 test('an account is created, read, updated and deleted by its owner', async () => {
   const [opened] = await open('owner')
@@ -46,6 +50,33 @@ test('an account is created, read, updated and deleted by its owner', async () =
   expect((await ask(undefined, operations.ProfileDocument, profile)).user).toBeNull()
   expect(await ask('owner', operations.ViewerDocument)).toEqual({
     viewer: { id, handle: null, user: null },
+  })
+})
+
+test('a server creates accounts, and a viewer follows several users', async () => {
+  const token = signByHmac('HS256', secret, { sub: 'bot', scope: 'act-for', exp: now() + 60 })
+  const users = ['first', 'second'].map((subject) => ({ subject, name: `The ${subject}` }))
+  const { data } = await app.send({
+    query: print(operations.CreateUsersDocument),
+    variables: { input: { users, clientMutationId: 'both' } },
+    headers: { authorization: `Bearer ${token}` },
+  })
+  executed.add('CreateUsers')
+  expect(data.createUsers).toMatchObject({
+    clientMutationId: 'both',
+    results: users.map(({ subject, name }) => ({
+      ...{ subject, created: true, error: null, user: { handle: subject, name } },
+    })),
+  })
+  const { followUsers } = await ask('first', operations.FollowUsersDocument, {
+    input: { users: [{ handle: 'second' }, { handle: 'third-of-two' }] },
+  })
+  expect(followUsers).toMatchObject({
+    results: [
+      { changed: true, error: null, user: { handle: 'second', viewerFollows: true } },
+      { changed: false, error: { code: 'NOT_FOUND', argument: null }, user: null },
+    ],
+    viewer: { user: { followingCount: 1 } },
   })
 })
 

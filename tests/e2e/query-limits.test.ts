@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { newsMax } from '../../src/feed/timeline/news.ts'
 import { groupsPerUserMax } from '../../src/follows/groups.ts'
 import { pageSizeDefault } from '../../src/graphql/connection.ts'
+import { usersMax } from '../../src/graphql/inputs.ts'
 import { limits as constants } from '../../src/graphql/limits.ts'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
@@ -90,6 +91,7 @@ test('the limits of documents, lists, polls and contents are the constants that 
   const others = Object.entries(limits).filter(([name]) => !(name in requests))
   expect(Object.fromEntries(others)).toEqual({
     groupsMax: groupsPerUserMax,
+    usersMax,
     attachmentPixelsMax: pixelsMax,
     blurhashLengthMax,
     facetsMax,

@@ -23,6 +23,7 @@ const reducedAt = new Set([
   ...['Follow', 'Unfollow', 'Mute', 'Unmute', 'Block', 'Unblock'].map(
     (name) => `${name}UserPayload.user`,
   ),
+  'FollowUsersResult.user',
   'SetFollowGroupsPayload.user',
 ])
 

@@ -9,8 +9,8 @@ export function existing<Node>(node: Node | null): Node {
 }
 
 /** Gives a test file a server, and requests with the operations of schema/operations. */
-export function useOperations() {
-  const app = useApp()
+export function useOperations(env: Readonly<Record<string, string>> = {}) {
+  const app = useApp(env)
   /** The names of the executed operations. */
   const executed = new Set<string>()
 

@@ -8,8 +8,8 @@ import { readPages } from '../../src/list/pipeline.ts'
 import type { TestApp } from './app.ts'
 import { handle, openAccounts, subjectOf } from './services.ts'
 
-/** The mutations of the schema. */
-export type MutationName = Exclude<keyof Mutation, '__typename'>
+/** The mutations of the schema that a viewer may send. `createUsers` is for servers alone. */
+export type MutationName = Exclude<keyof Mutation, '__typename' | 'createUsers'>
 /** The input of a mutation, without clientMutationId. */
 export type Input = Readonly<Record<string, unknown>>
 
@@ -73,7 +73,7 @@ export async function newPair({ services }: TestApp): Promise<Pair> {
   return pair
 }
 
-/** Each mutation of the schema, with an input that changes something. Call it only in hooks and tests. */
+/** Each mutation of viewers, with an input that changes something. Call it only in hooks and tests. */
 export function mutationCases(app: TestApp): Readonly<Record<MutationName, MutationCase>> {
   const toOther = ({ other }: Pair): Input => ({ user: { handle: other } })
   const otherwise = (): Input => ({ user: { handle: thirdUser } })
@@ -184,6 +184,12 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
       otherwise,
       undo: unfollow,
     },
+    followUsers: {
+      document: operations.FollowUsersDocument,
+      ready: ({ other }) => ({ users: [{ handle: other }] }),
+      otherwise: () => ({ users: [{ handle: thirdUser }] }),
+      undo: unfollow,
+    },
     unfollowUser: {
       document: operations.UnfollowUserDocument,
       ready: follow,
@@ -248,6 +254,7 @@ export const inputsOf = ({ viewer, other }: Pair): Record<MutationName, Input> =
   updateUser: { name: 'Named' },
   deleteUser: {},
   followUser: { user: { handle: other } },
+  followUsers: { users: [{ handle: other }] },
   unfollowUser: { user: { handle: other } },
   muteUser: { user: { handle: other } },
   unmuteUser: { user: { handle: other } },

@@ -64,7 +64,7 @@ const meaningful: Readonly<Record<string, string>> = {
 /** A value for a required field. */
 const filled = (type: GraphQLInputType): unknown => {
   const inner = getNullableType(type)
-  if (isListType(inner)) return ['x']
+  if (isListType(inner)) return isInputObjectType(getNullableType(inner.ofType)) ? [] : ['x']
   if (isEnumType(inner)) return inner.getValues()[0]?.name
   if (isInputObjectType(inner)) return { handle: 'ben' }
   return 'x'

@@ -1,12 +1,14 @@
+import { accountsPerTransaction } from '../../users/open-accounts.ts'
 import type { Api } from '../api.ts'
 import { loadedBy, profileFields } from '../prices.ts'
 import { AccountResolver } from '../resolvers/account.resolver.ts'
+import { CreateUsersResolver } from '../resolvers/several.resolver.ts'
 import { UserResolver } from '../resolvers/user.resolver.ts'
 import { ViewerResolver } from '../resolvers/viewer.resolver.ts'
 import { User } from '../types/user.ts'
 
 export const accountsApi: Api = {
-  resolvers: [ViewerResolver, UserResolver, AccountResolver],
+  resolvers: [ViewerResolver, UserResolver, AccountResolver, CreateUsersResolver],
   types: [User],
   prices: {
     loads: {
@@ -22,6 +24,8 @@ export const accountsApi: Api = {
     existence: {
       User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
     },
+    listSizes: { 'CreateUsersPayload.results': 'INPUT' },
+    batches: { 'Mutation.createUsers': { users: accountsPerTransaction, commands: 12 } },
     pageCommands: { 'User.followers': 3, 'User.following': 3, 'User.posts': 3 },
   },
 }

@@ -1,10 +1,12 @@
+import { followeesPerTransaction } from '../../follows/follows.ts'
 import type { Api } from '../api.ts'
 import { loadedBy } from '../prices.ts'
 import { MutualsResolver, SuggestionsResolver } from '../resolvers/people.resolver.ts'
 import { relationResolvers } from '../resolvers/relation.resolver.ts'
+import { FollowUsersResolver } from '../resolvers/several.resolver.ts'
 
 export const followsApi: Api = {
-  resolvers: [SuggestionsResolver, MutualsResolver, ...relationResolvers],
+  resolvers: [SuggestionsResolver, MutualsResolver, ...relationResolvers, FollowUsersResolver],
   types: [],
   prices: {
     loads: {
@@ -26,6 +28,8 @@ export const followsApi: Api = {
       // Up to 25,000 keys.
       'Viewer.suggestions': 700,
     },
+    listSizes: { 'FollowUsersPayload.results': 'INPUT' },
+    batches: { 'Mutation.followUsers': { users: followeesPerTransaction, commands: 24 } },
     pageCommands: {
       'User.mutuals': 3,
       'Viewer.mutes': 1,

@@ -8,6 +8,7 @@ import { altRules, attachmentsMax, pixelsMax, textRules } from '../../posts/cont
 import { facetsMax } from '../../posts/facets.ts'
 import { bioRules, nameRules } from '../../users/profile.ts'
 import { pageSizeDefault } from '../connection.ts'
+import { usersMax } from '../inputs.ts'
 import { limits } from '../limits.ts'
 import { idLengthMax } from '../mutate.ts'
 
@@ -34,6 +35,7 @@ const table: Readonly<Record<string, Limit>> = {
   groupsPerFolloweeMax: [groupsPerEdgeMax, 'groups that contain one followee'],
   groupNameLengthMax: [groupNameRules.graphemesMax, 'characters of the name of a group'],
   groupNameBytesMax: [groupNameRules.bytesMax, 'UTF-8 bytes of the name of a group'],
+  usersMax: [usersMax, 'users of createUsers and followUsers'],
   pageSizeMax: [pageSizeMax, 'items of a page, and ids of nodes'],
   newsCountMax: [newsMax, 'new posts that timelineNews counts'],
   clientMutationIdLengthMax: [idLengthMax, 'UTF-16 code units of a clientMutationId'],

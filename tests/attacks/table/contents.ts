@@ -7,7 +7,14 @@ import {
 } from 'graphql'
 import { encodeOpaque } from '../../../src/lib/opaque.ts'
 import { pageSizeMax } from '../../../src/lib/page.ts'
-import { type Attack, base64, documentAttack, existing, existingPost } from '../attack.ts'
+import {
+  type Attack,
+  base64,
+  documentAttack,
+  existing,
+  existingPost,
+  serversToken,
+} from '../attack.ts'
 import { pollEnds, wrongPollCursors } from './poll-cursors.ts'
 import { allArguments } from './values.ts'
 
@@ -148,6 +155,8 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
       (one) => ({ id: one }),
     ),
   ],
+  'FollowUsersInput.users': [Array(101).fill({ handle: 'ben' })],
+  'CreateUsersInput.users': [Array(101).fill({ subject: 'x', name: 'x' })],
   postId: [...forgedIds, otherIds.user, otherIds.comment, otherIds.like],
   commentId: [...forgedIds, otherIds.user, otherIds.post, otherIds.like],
   text: texts,
@@ -177,6 +186,7 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
 
 const valid: Readonly<Record<string, unknown>> = {
   user: { handle: 'ben' },
+  users: [],
   postId: existingPost,
   commentId: otherIds.comment,
   text: 'x',
@@ -189,18 +199,42 @@ const short = (value: unknown) => {
   return text.length > 80 ? `${text.slice(0, 80)}… of ${text.length}` : text
 }
 
+const createUsers = 'Mutation.createUsers(input)'
+
+/** Wrong users of a server, each of which is refused alone. */
+const wrongUsers: readonly Attack[] = Object.entries({
+  subject: ['', '\u0000', '\ud800', 'a\n', 'x'.repeat(256), 'é'.repeat(128), 'x'.repeat(50_000)],
+  ...{ handle: handles, name: names, bio: texts, avatarUrl: urls, bannerUrl: urls },
+}).flatMap(([field, wrong]) =>
+  wrong.map((value) => {
+    const right = {
+      subject: 'No Handle',
+      name: 'x',
+      ...(field !== 'handle' && { handle: 'right' }),
+    }
+    const query =
+      'mutation ($v: CreateUsersInput!) { createUsers(input: $v) { results { created error { message } } } }'
+    const expected = { answer: '200 OK', commandsMax: 0, token: serversToken }
+    const v = { users: [{ ...right, [field]: value }] }
+    return documentAttack(`${createUsers}, a user, ${field}: ${short(value)}`, query, expected, {
+      v,
+    })
+  }),
+)
+
 const inputs: readonly Attack[] = allArguments.flatMap(({ name, query, type }) => {
   const input = getNullableType(type)
   if (!isInputObjectType(input)) return []
+  const expected = name === createUsers ? { ...refused, token: serversToken } : refused
   const fields = Object.values(input.getFields())
   const others = Object.fromEntries(
     fields.filter(isRequiredInputField).map((one) => [one.name, valid[one.name]]),
   )
   return fields.flatMap((field) => {
-    const wrong = contents[field.name]
+    const wrong = contents[field.name] ?? contents[`${input.name}.${field.name}`]
     if (!wrong) throw new Error(`no wrong contents of ${input.name}.${field.name}`)
     return wrong.map((value) =>
-      documentAttack(`${name}, ${field.name}: ${short(value)}`, query, refused, {
+      documentAttack(`${name}, ${field.name}: ${short(value)}`, query, expected, {
         v: { ...others, [field.name]: value },
       }),
     )
@@ -293,6 +327,7 @@ const absent: readonly Attack[] = [
 
 export const contentAttacks: readonly Attack[] = [
   ...inputs,
+  ...wrongUsers,
   ...leaves,
   ...ends,
   ...pollEnds(extremeCursors),

@@ -10,6 +10,7 @@ import {
   farFuture,
   rawAttack,
   secret,
+  serversToken,
   signToken,
 } from '../attack.ts'
 
@@ -147,7 +148,6 @@ const signedIn = (
     ],
   )
 
-const serversToken = signToken({ ...claims, sub: 'server', scope: 'act-for' })
 const bens = userNodeId(existing.author)
 const actors: Readonly<Record<string, string>> = {
   'a token without the scope': valid,

@@ -43,6 +43,14 @@ const formerHandlesMax = 5
 
 const dayMs = 86_400_000
 
+/** What a deletion did. */
+export interface Deleted {
+  /** False if there was no account. */
+  readonly changed: boolean
+  /** Null if there was no account. */
+  readonly handle: Handle | null
+}
+
 /** A deleted account that is still being removed. */
 export interface Leaver {
   /** When the account was created. */
@@ -231,21 +239,24 @@ export class Users {
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
    * Handles and subject stay taken until that removal ends, for longer than a write of the account may be under way.
    * One transaction of four commands.
-   * @returns false if there was no account.
    */
-  async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
+  async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<Deleted> {
     const { collections, stats, outbox, transactions } = this.parts
-    return transactions.run(async (tx) => {
-      const removed = await collections.users.updateOne(
+    const deleted = await transactions.run<Deleted>(async (tx) => {
+      const removed = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
         [{ $set: { deletedAt: '$$NOW' } }, { $unset: ['name', ...optionalFields] }],
         { session: tx.session },
       )
-      if (removed.modifiedCount === 0) return false
+      if (!removed) return { changed: false, handle: null }
       await stats.close(tx, [actor])
       await outbox.enqueue(tx, outbox.reactionsTo('user.deleted', { user: actor }))
-      return true
+      return { changed: true, handle: handleIn(removed) }
     }, idempotencyKey)
+    // An earlier release stored no handle: it was the id.
+    return typeof deleted === 'boolean'
+      ? { changed: deleted, handle: deleted ? handleIn({ _id: actor }) : null }
+      : deleted
   }
 
   /** When a deleted account was created, or undefined if it is removed. One command. */

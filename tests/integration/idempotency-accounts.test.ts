@@ -19,9 +19,9 @@ test('idempotency keys end with the account: the next owner of the handle starts
   const old = await post('of the first owner')
   expect(await post('of the first owner')).toEqual(old)
   const deleted = createIdempotencyKey(ann, 'deleteUser', { clientMutationId: 'end' })
-  expect(await services.users.delete(ann, deleted)).toBe(true)
+  expect(await services.users.delete(ann, deleted)).toMatchObject({ changed: true, handle: ann })
   // Until the purge ends, a repeat returns the first result.
-  expect(await services.users.delete(ann, deleted)).toBe(true)
+  expect(await services.users.delete(ann, deleted)).toMatchObject({ changed: true, handle: ann })
   await harness.rest()
   expect(await idempotency_keys.countDocuments()).toBe(0)
 

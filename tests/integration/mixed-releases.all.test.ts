@@ -15,7 +15,10 @@ import { MixedWorld } from './migrations/mixed-world.ts'
 /** The last commit with schema version 2: writes raise no versions. */
 const previous = 'e68b159'
 const changesOfTest = 20
-const mutationNames = Object.keys(createSchema().getMutationType()?.getFields() ?? {}).toSorted()
+/** The mutations that the earlier release has too. */
+const mutationNames = Object.keys(createSchema().getMutationType()?.getFields() ?? {})
+  .filter((name) => !['createUsers', 'followUsers'].includes(name))
+  .toSorted()
 let client: MongoClient
 let folder = ''
 beforeAll(async () => {

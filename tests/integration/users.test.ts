@@ -80,7 +80,7 @@ describe('the picture and the banner of a profile', () => {
     const emptied = await users.update(painted, { avatarUrl: '' })
     expect(emptied).toMatchObject({ name: 'B', bannerUrl })
     expect(emptied).not.toHaveProperty('avatarUrl')
-    expect(await users.delete(painted)).toBe(true)
+    expect(await users.delete(painted)).toEqual({ changed: true, handle: painted })
     expect(await collections.users.findOne({ _id: painted })).not.toHaveProperty('bannerUrl')
   })
 

@@ -73,17 +73,12 @@ export class AccountResolver {
   async deleteUser(
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,
     @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
   ) {
-    const needsHandle = selectionOf(info).has('handle')
     return mutate(ctx, 'deleteUser', input, {
-      find: async () => ({
-        account: needsHandle ? await ctx.loaders.user.load(ctx.requireViewer()) : null,
-      }),
-      run: async ({ viewer, account, idempotencyKey }) => {
-        const changed = await ctx.services.users.delete(viewer, idempotencyKey)
+      run: async ({ viewer, idempotencyKey }) => {
+        const { changed, handle } = await ctx.services.users.delete(viewer, idempotencyKey)
         if (changed) ctx.nudge()
-        return { changed, handle: account?.handle ?? null }
+        return { changed, handle }
       },
     })
   }

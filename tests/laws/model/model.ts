@@ -261,7 +261,10 @@ export class Actors {
       case 'createUser':
         return both(users.create(a, { name: a }), model?.createUser(a))
       case 'deleteUser':
-        return both(users.delete(a), model?.deleteUser(a))
+        return both(
+          users.delete(a).then(({ changed }) => changed),
+          model?.deleteUser(a),
+        )
       case 'follow':
         return both(follows.follow(a, b), model?.follow(a, b))
       case 'unfollow':

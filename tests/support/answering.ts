@@ -8,6 +8,14 @@ import type { Answer } from './app.ts'
 /** The server of one more process. It keeps answers in memory. */
 export interface AnsweringProcess {
   readonly services: Services
+  /** `http://127.0.0.1:…`, without a slash at the end. */
+  readonly url: string
+  /** Sends a document as `subject`, or anonymously. */
+  readonly send: (
+    subject: string | undefined,
+    query: string,
+    variables?: object,
+  ) => Promise<ProcessAnswer & Pick<Answer, 'errors'>>
   /** Sends a query as `handle`. Fails unless the answer has data and no error. */
   readonly ask: (handle: string, query: string, variables?: object) => Promise<ProcessAnswer>
   readonly close: () => Promise<void>
@@ -29,17 +37,27 @@ export async function answeringProcess(services: Services): Promise<AnsweringPro
   const keptRequests = new Set<string>()
   http.addHook('onSend', async ({ id, kept }) => void (kept && keptRequests.add(id)))
   const url = await http.listen({ host: '127.0.0.1', port: 0 })
+  const send: AnsweringProcess['send'] = async (subject, query, variables = {}) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(subject === undefined ? {} : { authorization: `Dev ${subject}` }),
+      },
+      body: JSON.stringify({ query, variables }),
+    })
+    const { data, errors = [] } = (await response.json()) as Partial<Answer>
+    const isKept = keptRequests.delete(response.headers.get('x-request-id') ?? '')
+    return { data, errors, isKept }
+  }
   return {
     services,
-    ask: async (handle, query, variables = {}) => {
-      const response = await fetch(`${url}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Dev ${handle}` },
-        body: JSON.stringify({ query, variables }),
-      })
-      const { data, errors } = (await response.json()) as Pick<Answer, 'data' | 'errors'>
-      if (errors || !data) throw new Error(JSON.stringify(errors))
-      return { data, isKept: keptRequests.delete(response.headers.get('x-request-id') ?? '') }
+    url,
+    send,
+    ask: async (handle, query, variables) => {
+      const { errors, ...answer } = await send(handle, query, variables)
+      if (errors.length > 0 || !answer.data) throw new Error(JSON.stringify(errors))
+      return answer
     },
     close: async () => {
       const closed = http.close()

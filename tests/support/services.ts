@@ -106,27 +106,22 @@ export function virtualClock(): TestClock {
  * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled.
  * @throws if a job does not succeed.
  */
-export async function drain({
-  collections,
-  inline,
-  permit,
-  queue,
-  tasks,
-}: Services): Promise<void> {
-  const { outbox } = collections
-  await permit.end()
+export async function drain(services: Services): Promise<void> {
+  await services.permit.end()
   // Jobs that were begun are completed a moment later, and send commands then.
-  await inline.settle()
-  await settleDeletions(collections)
-  const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
-  const runAll = async () => {
-    await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
-    await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
-    return outbox.findOne({})
-  }
+  await services.inline.settle()
+  await settleDeletions(services.collections)
   // The permit of a dead process is held once more.
-  const left = (await runAll()) && (await runAll())
+  const left = (await runJobs(services)) && (await runJobs(services))
   if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
+}
+
+/** Runs jobs, also those that back off. @returns a job that waits for time to pass, or that failed. */
+export async function runJobs({ collections: { outbox }, queue, tasks }: Services) {
+  const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
+  await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
+  await new Worker(queue, tasks, pino({ level: 'silent' }), options).drain()
+  return outbox.findOne({})
 }
 
 /** Makes the writes of deleted accounts settled, as if they were deleted long ago. */

@@ -112,14 +112,17 @@ export class Model {
   purged(user: UserId): UserId[] {
     const followers = this.users().filter((one) => this.edges.has(pair(one, user)))
     this.leaving.delete(user)
-    this.posts = this.posts.filter(({ author }) => author !== user)
-    for (const key of [...this.edges.keys()]) {
-      if (key.split('>').includes(user)) this.edges.delete(key)
-    }
-    for (const own of [this.mutes, this.blocks]) {
-      for (const key of [...own]) if (key.startsWith(`${user}>`)) own.delete(key)
-    }
+    this.removeOwn(user)
+    for (const key of [...this.edges.keys()]) if (key.endsWith(`>${user}`)) this.edges.delete(key)
     return followers
+  }
+
+  /** Deletes what a deleted user owned. Until {@link purged}, the follows by others stay. */
+  removeOwn(user: UserId): void {
+    this.posts = this.posts.filter(({ author }) => author !== user)
+    for (const own of [this.edges, this.mutes, this.blocks]) {
+      for (const key of [...own.keys()]) if (key.startsWith(`${user}>`)) own.delete(key)
+    }
   }
 
   /** The deleted users whose data may still exist. */
@@ -163,7 +166,19 @@ export class Model {
     return !this.mutes.has(pair(user, author)) && !this.blocked(user, author)
   }
 
-  private blocked(a: UserId, b: UserId): boolean {
+  /** The users that a user muted or blocked, newest first. */
+  restricted(kind: 'mutes' | 'blocks', owner: UserId): UserId[] {
+    const pairs = [...this[kind]].map((key) => key.split('>') as [UserId, UserId])
+    return pairs.flatMap(([from, to]) => (from === owner ? to : [])).reverse()
+  }
+
+  /** The groups of a user, sorted. */
+  groupsOf(owner: UserId): string[] {
+    const own = [...this.edges].filter(([key]) => key.startsWith(`${owner}>`))
+    return [...new Set(own.flatMap(([, groups]) => groups))].sort()
+  }
+
+  blocked(a: UserId, b: UserId): boolean {
     return this.blocks.has(pair(a, b)) || this.blocks.has(pair(b, a))
   }
 

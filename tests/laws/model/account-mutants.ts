@@ -1,0 +1,106 @@
+import type { LRUCache } from 'lru-cache'
+import type { IdempotencyKey } from '../../../src/db/idempotency.ts'
+import type { Handle, UserId } from '../../../src/lib/ids.ts'
+import { resolveMentions } from '../../../src/posts/content.ts'
+import type { Services } from '../../../src/services.ts'
+import type { User } from '../../../src/users/profile.ts'
+import { subjectKey } from '../../../src/users/subjects.ts'
+
+type Create = (
+  account: UserId,
+  opening: Parameters<Services['users']['create']>[1],
+  key: IdempotencyKey | undefined,
+) => Promise<User | undefined>
+
+/** Mutants of accounts, handles and subjects, with known faults. */
+export const accountMutants: Readonly<Record<string, (services: Services) => void>> = {
+  'a rename raises no version': ({ users, collections: { versions } }) => {
+    const update = users.update.bind(users)
+    const raise = versions.bulkWrite
+    users.update = async (...call) => {
+      versions.bulkWrite = async () => undefined as never
+      try {
+        return await update(...call)
+      } finally {
+        versions.bulkWrite = raise
+      }
+    }
+  },
+  'former handles name their account': ({ users, collections }) => {
+    users.byHandles = async (handles) => {
+      const docs = await collections.handles.find({ _id: { $in: [...handles] } }).toArray()
+      const owners = await users.byIds(docs.map(({ account }) => account as UserId))
+      return new Map(
+        docs.flatMap(({ _id, account }) => {
+          const owner = owners.get(account as UserId)
+          return owner ? ([[_id as Handle, owner]] as [Handle, User][]) : []
+        }),
+      )
+    }
+  },
+  'a mention names the account that has the handle now': (services) => {
+    const { users, collections, handles } = services
+    const resolveAgain = async () => {
+      const mentioning = { 'facets.kind': 'MENTION' }
+      for await (const { _id, author, ...content } of collections.posts.find(mentioning)) {
+        const { facets = [] } = await resolveMentions({ attachments: [], ...content }, handles)
+        await collections.posts.updateOne({ author, _id }, { $set: { facets } })
+      }
+    }
+    for (const name of ['register', 'update'] as const) {
+      const write = users[name].bind(users) as (...call: unknown[]) => Promise<User | undefined>
+      users[name] = async (...call: unknown[]) => {
+        const written = await write(...call)
+        await resolveAgain()
+        return written
+      }
+    }
+  },
+  'an account that returns has the id of the deleted one': ({ users, collections }) => {
+    const create: Create = users.create.bind(users)
+    const reuse: Create = async (account, opening, key) => {
+      const _id = subjectKey(opening.subject ?? { issuer: '', sub: account })
+      const before = await collections.subjects.findOne({ _id })
+      const id = (before?.account ?? account) as UserId
+      return create(id, opening, key && { ...key, viewer: id })
+    }
+    Object.assign(users, { create: reuse })
+  },
+  'a handle is free as soon as it is given up': ({ handles }) => {
+    Object.assign(handles, { isFree: ({ until }: { until?: Date }) => until !== undefined })
+  },
+  'a handle that was given up is never free': ({ handles }) => {
+    Object.assign(handles, { isFree: () => false })
+  },
+  'the end of an account frees its last handle alone': ({ handles }) => {
+    const release = handles.release.bind(handles)
+    handles.release = async (account, all) => release(account, all.slice(0, 1))
+  },
+  'a subject is free before its account is forgotten': ({ subjects, collections }) => {
+    const release = subjects.release.bind(subjects)
+    subjects.release = async (account, key, deletedAt) => {
+      await release(account, key, deletedAt)
+      await collections.subjects.deleteOne({ _id: key, account })
+    }
+  },
+  'a subject without an account is remembered': ({ subjects }) => {
+    const absent = new Set<string>()
+    const [load, forget] = [subjects.load.bind(subjects), subjects.forget.bind(subjects)]
+    subjects.load = async (subject) => {
+      const key = subjectKey(subject)
+      if (absent.has(key)) return undefined
+      const account = await load(subject)
+      if (account === undefined) absent.add(key)
+      return account
+    }
+    subjects.forget = (subject) => {
+      absent.delete(subjectKey(subject))
+      forget(subject)
+    }
+  },
+  'an account is remembered for two minutes': ({ subjects }) => {
+    const { kept } = subjects as unknown as { readonly kept: LRUCache<string, UserId> }
+    const set = kept.set.bind(kept)
+    kept.set = (key, account) => set(key, account, { ttl: 120_000 })
+  },
+}

@@ -47,7 +47,7 @@ const dayMs = 86_400_000
 export interface Deleted {
   /** False if there was no account. */
   readonly changed: boolean
-  /** Null if there was no account. */
+  /** Null if there was no account, and for a repeat after it was removed. */
   readonly handle: Handle | null
 }
 
@@ -238,25 +238,27 @@ export class Users {
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
    * Handles and subject stay taken until that removal ends, for longer than a write of the account may be under way.
-   * One transaction of four commands.
+   * One transaction of four commands. A repeat reads the account again, with one command more.
    */
   async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<Deleted> {
     const { collections, stats, outbox, transactions } = this.parts
-    const deleted = await transactions.run<Deleted>(async (tx) => {
+    let handle: Handle | null = null
+    // Earlier releases read the same result.
+    const changed = await transactions.run(async (tx) => {
       const removed = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
         [{ $set: { deletedAt: '$$NOW' } }, { $unset: ['name', ...optionalFields] }],
         { session: tx.session },
       )
-      if (!removed) return { changed: false, handle: null }
+      if (!removed) return false
+      handle = handleIn(removed)
       await stats.close(tx, [actor])
       await outbox.enqueue(tx, outbox.reactionsTo('user.deleted', { user: actor }))
-      return { changed: true, handle: handleIn(removed) }
+      return true
     }, idempotencyKey)
-    // An earlier release stored no handle: it was the id.
-    return typeof deleted === 'boolean'
-      ? { changed: deleted, handle: deleted ? handleIn({ _id: actor }) : null }
-      : deleted
+    if (!changed || handle !== null) return { changed, handle }
+    const leaver = await collections.users.findOne(leaving(actor), requestTimeout)
+    return { changed, handle: leaver && handleIn(leaver) }
   }
 
   /** When a deleted account was created, or undefined if it is removed. One command. */

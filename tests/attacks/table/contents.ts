@@ -161,7 +161,8 @@ const contents: Readonly<Record<string, readonly unknown[]>> = {
   commentId: [...forgedIds, otherIds.user, otherIds.post, otherIds.like],
   text: texts,
   name: names,
-  handle: handles,
+  // An empty one is absent.
+  handle: handles.filter((one) => one !== ''),
   bio: texts,
   avatarUrl: urls,
   bannerUrl: urls,

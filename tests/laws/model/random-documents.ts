@@ -88,7 +88,9 @@ class Writer {
     // Fields with selections twice as often, because these send commands.
     const deep = fitting.filter((one) => !isLeafType(getNamedType(one.type)))
     const chosen = this.one([...fitting, ...deep, ...deep])
-    const alias = chosen.args.length > 0 ? `a${this.aliases++}: ` : ''
+    // Fields of equal names and other types cannot be selected together.
+    const isOwn = type.name === 'Viewer' && chosen.name === 'handle'
+    const alias = chosen.args.length > 0 ? `a${this.aliases++}: ` : isOwn ? 'own: ' : ''
     const named = getNamedType(chosen.type)
     const selection = isLeafType(named) ? '' : ` ${this.selection(named, depth - 1)}`
     return `${alias}${chosen.name}${this.args(chosen)}${directive}${selection}`

@@ -102,7 +102,7 @@ func main() {
 			must(CreateUser(ctx, client, CreateUserInput{Name: name, ClientMutationId: key("sign up")}))
 		}
 	}
-	handle := must(Viewer(ctx, alice)).Viewer.Handle
+	handle := *must(Viewer(ctx, alice)).Viewer.Handle
 	must(FollowUser(ctx, bob, FollowUserInput{User: UserRef{Handle: handle}, ClientMutationId: key("follow")}))
 	fmt.Println("signed up and followed:", handle)
 

@@ -117,6 +117,7 @@ export class Users {
     idempotencyKey?: IdempotencyKey,
   ): Promise<User | undefined> {
     if (handle === undefined) throw handleRequired()
+    checkProfile(this.parts.reserved, handle, profile)
     for (let isLast = false; ; isLast = true) {
       const owner = await this.parts.subjects.find(subject)
       const account = owner ?? mintUserId()

@@ -44,8 +44,6 @@ def connect(url: str, authorization: str) -> Client:
     return Client(url, http_client=httpx.Client(headers=headers, timeout=15, transport=transport))
 
 
-
-
 REACTIONS = {
     "correct the input": [ErrorCode.BAD_USER_INPUT],
     "take it back": [ErrorCode.NOT_FOUND, ErrorCode.FORBIDDEN, ErrorCode.CONFLICT],
@@ -66,8 +64,6 @@ def problem_of(error: GraphQLClientError) -> tuple[ErrorCode, str]:
     return code, f"{code.value}: {reaction} ({problem['message']})"
 
 
-
-
 def expect(holds: bool, line: str) -> None:
     if not holds:
         sys.exit(f"not so: {line}")
@@ -85,8 +81,6 @@ def poll(client: Client, since: str) -> tuple[list, str, bool]:
         page = client.timeline_poll(before=since, last=10).timeline
         posts, since, more = page.edges + posts, page.poll_cursor, page.page_info.has_previous_page
     return posts, since, False
-
-
 
 
 def refuse(code: ErrorCode, request) -> None:

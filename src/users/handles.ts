@@ -70,11 +70,17 @@ export class Handles {
       .toArray()
   }
 
-  /** Whether an account could take a handle now. One command. @param account undefined: a new account. */
+  /**
+   * Whether an account could take a handle now. One command. One more for a handle that it has or keeps.
+   * @param account undefined: a new account.
+   */
   async isAvailable(handle: Handle, account: UserId | undefined): Promise<boolean> {
     if (this.parts.reserved.has(handle)) return false
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
-    return doc === undefined || this.isFree(doc) || doc.account === account
+    if (doc === undefined || this.isFree(doc)) return true
+    if (doc.account !== account) return false
+    const live = { _id: account, deletedAt: { $exists: false } }
+    return (await this.parts.collections.users.findOne(live, requestTimeout)) !== null
   }
 
   /** @throws {DomainError} FORBIDDEN for a handle that no account may take. */

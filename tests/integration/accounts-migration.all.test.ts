@@ -1,26 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { connect } from '../../src/db/client.ts'
-import type { MongoClient } from '../../src/db/mongo.ts'
+import { expect, inject, test } from 'vitest'
 import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { runCommand } from '../support/command-line.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { feedline } from '../support/process.ts'
-import { earlierRelease } from './migrations/earlier-release.ts'
+import { useEarlierRelease } from './migrations/earlier-release.ts'
 
 /** A commit with schema version 3, whose accounts have their handle as their id. */
 const previous = '1c6f2aa'
 const count = 8
 const handles = Array.from({ length: count }, (_, n) => `user${n}`)
-let client: MongoClient
-let folder = ''
-beforeAll(async () => {
-  client = await connect(inject('mongoUri'), 'bulk')
-  folder = await earlierRelease(previous)
-})
-afterAll(async () => client.close())
+const earlier = useEarlierRelease(previous)
 
 interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: the test asserts on every field it reads
@@ -50,7 +42,7 @@ test(
   `a database of ${previous} with all strategies is migrated under traffic, and its accounts keep their ids`,
   async () => {
     const name = `test_${randomBytes(6).toString('hex')}`
-    const db = client.db(name)
+    const db = earlier.openDb(name)
     const env = {
       ...{ NODE_ENV: 'test', PORT: '0', LOG_LEVEL: 'info', FEED_STRATEGY: 'INBOX' },
       ...{ FEED_MAINTAINED: materialisedNames.join(), CACHE_SIZE: '200' },
@@ -63,7 +55,7 @@ test(
     const delivered = async () => {
       while (await db.collection('outbox').findOne({ state: { $ne: 'PARKED' } })) await sleep(20)
     }
-    const old = await start(folder)
+    const old = await start(earlier.folder)
     for (const as of [...handles, 'gone'])
       await ask(old.url, as, `mutation { createUser(input: { name: "${as}" }) { user { id } } }`)
     for (const [n, as] of handles.entries()) {

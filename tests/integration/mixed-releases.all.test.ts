@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect } from '../../src/db/client.ts'
-import type { MongoClient } from '../../src/db/mongo.ts'
+import { describe, expect, inject, test } from 'vitest'
 import { createSchema } from '../../src/graphql/schema.ts'
 import { runCommand } from '../support/command-line.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { type FeedlineProcess, feedline } from '../support/process.ts'
-import { earlierRelease } from './migrations/earlier-release.ts'
+import { useEarlierRelease } from './migrations/earlier-release.ts'
 import { openAccountsOf, repeatMutations, textMutations } from './migrations/mixed-mutations.ts'
 import { MixedWorld } from './migrations/mixed-world.ts'
 
@@ -19,13 +17,7 @@ const changesOfTest = 20
 const mutationNames = Object.keys(createSchema().getMutationType()?.getFields() ?? {})
   .filter((name) => !['createUsers', 'followUsers'].includes(name))
   .toSorted()
-let client: MongoClient
-let folder = ''
-beforeAll(async () => {
-  client = await connect(inject('mongoUri'), 'bulk')
-  folder = await earlierRelease(previous)
-})
-afterAll(async () => client.close())
+const earlier = useEarlierRelease(previous)
 
 /** A server of either release, and its address. */
 interface Server {
@@ -46,13 +38,13 @@ async function openMixed() {
     const url = (await process.says(/GraphQL: (http\S+)\/graphql/))[1] ?? ''
     return { process, url, adminUrl: /(http\S+)\/metrics/.exec(process.out())?.[1] ?? '' }
   }
-  const db = client.db(name)
+  const db = earlier.openDb(name)
   /** Waits until no job is left. */
   const delivered = async () => {
     while (await db.collection('outbox').findOne({})) await sleep(5)
   }
   const world = new MixedWorld()
-  const old = await start(folder)
+  const old = await start(earlier.folder)
   await world.begin(old.url)
   const command = (...args: string[]) => runCommand(args, env)
   return { db, old, world, start, command, delivered, env }
@@ -100,7 +92,7 @@ describe(`a server of ${previous} beside this release`, () => {
     const early = await command('serve')
     expect(early.stderr).toContain('has schema version 2, and this release needs version 5')
     expect((await command('migrate')).stdout).toContain('migrate --previous-stopped')
-    const again = feedline(['serve'], mixed.env, folder)
+    const again = feedline(['serve'], mixed.env, earlier.folder)
     const current = await start()
     expect(await again.ended).toBe(1)
     expect(again.err()).toContain('supports only version 2')

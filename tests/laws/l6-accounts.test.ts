@@ -5,12 +5,8 @@ import { patient } from '../support/patience.ts'
 import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { type AccountPlan, anyAccountPlan, renamesAndReturn } from './model/account-plans.ts'
-import {
-  type AccountServers,
-  AccountSimulation,
-  accountServers,
-  accountStrategies,
-} from './model/account-simulation.ts'
+import { type AccountServers, accountServers, accountStrategies } from './model/account-servers.ts'
+import { AccountSimulation } from './model/account-simulation.ts'
 import { checkLaw } from './model/check-law.ts'
 
 const histories = lawRuns(6)

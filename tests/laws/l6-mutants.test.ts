@@ -6,7 +6,8 @@ import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { accountMutants } from './model/account-mutants.ts'
 import { anyAccountPlan } from './model/account-plans.ts'
-import { AccountSimulation, accountServers, accountStrategies } from './model/account-simulation.ts'
+import { accountServers, accountStrategies } from './model/account-servers.ts'
+import { AccountSimulation } from './model/account-simulation.ts'
 
 const harness = useServices('collection', undefined, {
   maintained: accountStrategies,

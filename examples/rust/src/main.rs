@@ -88,8 +88,14 @@ fn refuse(code: &str, refusal: Option<Problem>) {
 
 fn sign_up(client: &Client, name: &str) -> Result<String, Problem> {
     let (key, name) = (Some("sign up".into()), name.into());
-    let input =
-        create_user::CreateUserInput { handle: None, name, client_mutation_id: key, bio: None, avatar_url: None, banner_url: None };
+    let input = create_user::CreateUserInput {
+        handle: None,
+        name,
+        client_mutation_id: key,
+        bio: None,
+        avatar_url: None,
+        banner_url: None,
+    };
     Ok(client.send::<CreateUser>(create_user::Variables { input })?.create_user.unwrap().user.unwrap().handle)
 }
 

@@ -12,7 +12,7 @@ export const coreApi: Api = {
       'Query.nodes': 10,
       'Query.post': 3,
       'Query.user': 1,
-      'Query.isHandleAvailable': 1,
+      'Query.isHandleAvailable': 2,
     },
   },
 }

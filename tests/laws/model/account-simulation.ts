@@ -1,73 +1,25 @@
-import { LRUCache } from 'lru-cache'
 import { expect } from 'vitest'
 import { readConfig } from '../../../src/environment.ts'
 import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { newsMax } from '../../../src/feed/timeline/news.ts'
 import { findNodeRef, postNodeId, userNodeId } from '../../../src/graphql/node-id.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
-import { createLog } from '../../../src/log.ts'
-import type { Services } from '../../../src/services.ts'
-import { type AnsweringProcess, answeringProcess } from '../../support/answering.ts'
-import { sameLimits } from '../../support/engagement.ts'
+import type { AnsweringProcess } from '../../support/answering.ts'
 import { Poller } from '../../support/poller.ts'
-import {
-  runJobs,
-  type ServicesHarness,
-  servicesOver,
-  type TestClock,
-  virtualClock,
-} from '../../support/services.ts'
+import { runJobs } from '../../support/services.ts'
 import type { AccountPlan, AccountStep, RelationStep } from './account-plans.ts'
+import { type AccountServers, accountStrategies } from './account-servers.ts'
 import { AccountsModel, type PostView, subjectHeldMs, type UserView } from './accounts-model.ts'
 import { type PollCosts, pollByGet } from './http-poll.ts'
 import type { Outcome } from './model.ts'
 import { emptied } from './setting.ts'
 
-/** The strategies that the database maintains. */
-export const accountStrategies = ['INBOX', 'CACHE'] as const
 const polled = [...accountStrategies, 'FANOUT_ON_READ'] as const
 
 const reservedMs = readConfig({}).users.handleReservedDays * 86_400_000
 const people = ['ann', 'ben', 'cat', 'dan'] as const
 const handleNames = [...people, 'eve', 'fay'] as const
 const group = 'close'
-
-/** Two servers over a database, and the clock of both, also of what they remember of subjects. */
-export interface AccountServers {
-  readonly servers: readonly [AnsweringProcess, AnsweringProcess]
-  readonly database: ServicesHarness['database']
-  readonly clock: TestClock
-  readonly close: () => Promise<void>
-}
-
-/** Opens two servers of different options. */
-export async function accountServers(
-  { database, following }: ServicesHarness,
-  mutate: (services: Services) => void = () => {},
-): Promise<AccountServers> {
-  const clock = virtualClock()
-  // The database expires documents by the real clock, which so stays behind.
-  clock.advance(7 * 86_400_000)
-  const maintained = accountStrategies
-  const options = [
-    { strategy: 'INBOX', maintained, entries: 'text', inlineMax: 200 },
-    { strategy: 'CACHE', maintained, entries: 'id', inlineMax: 0, cacheSize: 3 },
-  ] as const
-  const servers = options.map(async (feed) => {
-    const limits = sameLimits({ threshold: 3, capacity: 2 })
-    const services = servicesOver(database, clock, limits, following, feed)
-    if (feed.inlineMax > 0) services.inline.start(services.tasks, createLog('silent', 'json'))
-    const remembering = services.subjects as unknown as { kept: LRUCache<string, UserId> }
-    const { ttl } = remembering.kept
-    remembering.kept = new LRUCache({ max: 1_000, ttl, ttlResolution: 0, perf: clock })
-    mutate(services)
-    return answeringProcess(services)
-  })
-  const [one, other] = await Promise.all(servers)
-  if (!one || !other) throw new Error('there are two servers')
-  const close = async () => void (await Promise.all([one.close(), other.close()]))
-  return { servers: [one, other], database, clock, close }
-}
 
 const author = 'author { id handle name }'
 const keptPage = `{ timeline(first: 10) { edges { node { id text ${author} facets { kind handle } } } } }`

@@ -93,7 +93,7 @@ export class AccountsModel {
 
   isAvailable(subject: string | undefined, handle: string, now: number): boolean {
     const holder = this.holderOf(handle, now)
-    return holder === undefined || holder.subject === subject
+    return holder === undefined || (holder.subject === subject && holder.state === 'live')
   }
 
   /** Whether, and as whose repeat, a subject may register. */

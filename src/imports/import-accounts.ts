@@ -21,7 +21,7 @@ export interface ImportAccounts {
 const handlesOf = (pairs: readonly NamedPair[]): Set<Handle> =>
   new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))
 
-/** Whether two handles of a pair are in a set. */
+/** Whether both handles of a pair are in a set. */
 export const bothIn = (
   { follower, followee }: NamedPair,
   handles: Pick<ReadonlySet<Handle>, 'has'>,

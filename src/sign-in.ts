@@ -237,6 +237,19 @@ export function authConfig(e: Values, dev: boolean): AuthConfig {
   return { dev, main: hasKeys ? main : undefined, issuers: e.AUTH_ISSUERS ?? [] }
 }
 
+/**
+ * Whether the main keys or `Dev` verify the subjects of an issuer. Undefined if no key verifies them.
+ * @param issuer empty: tokens without `iss`.
+ */
+export function isOfMainKeys(
+  { dev, main, issuers }: AuthConfig,
+  issuer: string,
+): boolean | undefined {
+  if (issuers.some((listed) => listed.issuer === issuer)) return false
+  const isMain = main !== undefined && (main.issuer === undefined || main.issuer === issuer)
+  return isMain || (dev && issuer === '') || undefined
+}
+
 /** The variables that the issuers of `AUTH_ISSUERS` have of their own. */
 const ofMainKeys = [
   ...['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_ALGORITHMS', 'AUTH_SUBJECT_CLAIM', 'AUTH_ROLES_CLAIM'],

@@ -9,7 +9,7 @@ import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { batches } from '../../src/lib/batch.ts'
-import { type EdgeId, type Handle, mintUserId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import { type EdgeId, mintUserId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { feedEnv } from '../feeds/feeds-database.ts'
 import type { BenchOptions } from '../options.ts'
@@ -94,10 +94,10 @@ export async function insertBare({ uri, db }: BenchDatabase, { path }: EdgeFile)
   const target = client.db(`${db.databaseName}_bare`)
   await applyIndexes(target, 'collection')
   const { followers, following, follow_events } = openCollections(target)
-  const accounts = new Map<Handle, UserId>()
-  const accountOf = (handle: Handle) => {
-    const account = accounts.get(handle) ?? mintUserId()
-    accounts.set(handle, account)
+  const accounts = new Map<string, UserId>()
+  const accountOf = (name: string) => {
+    const account = accounts.get(name) ?? mintUserId()
+    accounts.set(name, account)
     return account
   }
   const [source, at, createdMs] = ['IMPORT' as const, new Date(), Date.now()]

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { configFor } from '../environment.ts'
+import { DomainError } from '../errors.ts'
 import { EdgeList } from '../imports/edge-list.ts'
 import { importGraph } from '../imports/import-graph.ts'
 import {
@@ -10,16 +11,22 @@ import {
 import { ImportInterrupted, type ImportOptions, type ImportServices } from '../imports/importer.ts'
 import { RelationFile } from '../imports/relation-file.ts'
 import type { BadLines } from '../imports/text-file.ts'
+import type { NamedBy } from '../imports/user-names.ts'
+import { isOfMainKeys } from '../sign-in.ts'
 import { endImport, leaveImport, log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { perSecond, showProgress } from './progress.ts'
 
-interface LoadOptions {
+interface NamingOptions {
+  readonly issuer?: string
+}
+
+interface LoadOptions extends NamingOptions {
   readonly mutual?: true
   readonly json?: true
 }
 
-interface RelationsOptions {
+interface RelationsOptions extends NamingOptions {
   readonly dryRun?: true
   readonly json?: true
 }
@@ -29,6 +36,17 @@ const jsonOption = [
   'print one line of JSON at the end: the counts of this run, and in "total" of all runs; ' +
     '"interrupted" is true if a signal ended the run',
 ] as const
+
+const issuerOption = [
+  '--issuer <iss>',
+  'the users are subjects in the tokens of this issuer, not handles; "" is tokens without iss',
+] as const
+
+const subjects = `
+With --issuer, AUTH_ISSUER and AUTH_ISSUERS must be those of the servers. The import creates an account
+only for a subject that is a free handle. It skips and counts other users without an account
+("unknown"): the mutation createUsers creates them first.
+`
 
 const again = `
 An unchanged file with the same options is the same import. To resume an interrupted import, repeat
@@ -46,16 +64,18 @@ export const loadCommand = (): Command =>
       'lines "a b" or "a b weight" (tabs, spaces or commas): a follows b; may be gzipped',
     )
     .option('--mutual', 'both users of each line follow each other')
+    .option(...issuerOption)
     .option(...jsonOption)
     .addHelpText(
       'after',
       `
-The import skips comments (# or %), blank lines and a header line. It converts names to lowercase.
+The import skips comments (# or %), blank lines and a header line. It converts handles to lowercase.
 It reports and counts lines without an edge, and continues.
-${again}
+${subjects}${again}
 Examples:
   $ feedline load friends.csv --mutual
-  $ feedline load follows.txt.gz --json`,
+  $ feedline load follows.txt.gz --json
+  $ feedline load follows.csv --issuer https://example.eu.auth0.com/`,
     )
     .action(load)
 
@@ -65,6 +85,7 @@ export const importRelationsCommand = (): Command =>
     .description('Import the relations of a legacy table: edges, their history and exact counters.')
     .argument('<file>', 'CSV file with a header line, or JSONL file; may be gzipped')
     .option('--dry-run', 'report what an import would write, and write nothing')
+    .option(...issuerOption)
     .option(...jsonOption)
     .addHelpText('after', relationsHelp)
     .action(loadRelations)
@@ -89,20 +110,22 @@ a pair), pairs with a block ("blocked"), deleted users and handles that are kept
 gave them up ("deleted"), rows without a follow ("empty").
 A skipped row opens no account.
 It reports and counts invalid lines, and continues.
-${again}
+${subjects}${again}
 Examples:
   $ feedline import-relations user_relations.csv.gz --dry-run
   $ feedline import-relations user_relations.jsonl --json`
 
 async function load(file: string, { json, ...options }: LoadOptions): Promise<void> {
   const mutual = options.mutual === true
+  const namedBy = readNaming(options)
   await EdgeList.open(file)
-  await runImport((services, more) => importGraph(services, { file, mutual, ...more }), {
+  await runImport((services, more) => importGraph(services, { file, mutual, namedBy, ...more }), {
     json,
     counted: 'edges',
-    text: ({ written: { users, edges } }, ms) => {
+    text: ({ written: { users, edges, unknown } }, ms) => {
       const rate = edges === 0 ? 'nothing left to do' : `${perSecond(edges, ms)} edges/s`
-      return `${users} users and ${edges} edges in ${(ms / 1000).toFixed(1)} s (${rate})`
+      const skipped = unknown > 0 ? `\nSkipped edges of unknown subjects: ${unknown}` : ''
+      return `${users} users and ${edges} edges in ${(ms / 1000).toFixed(1)} s (${rate})${skipped}`
     },
     summary: ({ written, total }) => ({ ...written, total }),
   })
@@ -111,8 +134,9 @@ async function load(file: string, { json, ...options }: LoadOptions): Promise<vo
 async function loadRelations(file: string, options: RelationsOptions): Promise<void> {
   const dryRun = options.dryRun === true
   const importing = dryRun ? previewRelations : importRelations
+  const namedBy = readNaming(options)
   await RelationFile.open(file)
-  await runImport((services, more) => importing(services, { file, ...more }), {
+  await runImport((services, more) => importing(services, { file, namedBy, ...more }), {
     json: options.json,
     dryRun,
     counted: 'pairs',
@@ -125,6 +149,17 @@ async function loadRelations(file: string, options: RelationsOptions): Promise<v
       total: grouped(total),
     }),
   })
+}
+
+/** @throws {DomainError} BAD_USER_INPUT for an issuer whose subjects cannot sign in. */
+function readNaming({ issuer }: NamingOptions): NamedBy {
+  if (issuer === undefined) return undefined
+  const isMain = isOfMainKeys(configFor('database').auth, issuer)
+  if (isMain !== undefined) return { issuer, isMain }
+  throw new DomainError(
+    'BAD_USER_INPUT',
+    `--issuer: no keys verify tokens of "${issuer}": set AUTH_ISSUER or AUTH_ISSUERS, and their keys, as for the servers`,
+  )
 }
 
 /** What a command reports of an import. */
@@ -175,11 +210,12 @@ const grouped = ({
   known: existing,
   blocked,
   deleted,
+  unknown,
   empty,
   ...stored
 }: RelationImportResult['written']) => ({
   ...stored,
-  passedOver: { known: existing, blocked, deleted, empty },
+  passedOver: { known: existing, blocked, deleted, unknown, empty },
 })
 
 function relationsText(

@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
-import { isSubject } from './claims.ts'
+import { isSubject } from '../users/subject.ts'
 import { findNodeRef } from './node-id.ts'
 
 /** The header by which a server names the user that it acts for. */

@@ -1,12 +1,14 @@
 import { DomainError } from '../errors.ts'
 import { isIssuer, type TokenSource } from '../sign-in.ts'
 import {
+  isSubject,
   type Role,
   roleNames,
   type Scope,
   type SignedIn,
   type Subject,
   scopeNames,
+  subjectRule,
 } from '../users/subject.ts'
 
 /** The refusal of an Authorization header, with a problem that the client may read. */
@@ -44,19 +46,6 @@ export const readDevSubject = (sub: string): SignedIn => ({
   roles: none,
   scopes: none,
 })
-
-const subjectBytesMax = 255
-
-/** Whether a value can be the subject of a token. */
-export const isSubject = (sub: unknown): sub is string =>
-  typeof sub === 'string' &&
-  sub !== '' &&
-  sub.isWellFormed() &&
-  !/\p{Cc}/u.test(sub) &&
-  Buffer.byteLength(sub) <= subjectBytesMax
-
-/** What {@link isSubject} demands, as the end of a sentence. */
-export const subjectRule = `must be a text of 1 to ${subjectBytesMax} bytes without control characters`
 
 function checkSubject(sub: unknown, name: string): string {
   if (isSubject(sub)) return sub

@@ -45,7 +45,7 @@ export interface ImportKey {
     /** Detects a file that was edited but has the same size. */
     readonly modifiedMs: number
   }
-  readonly options: Readonly<Record<string, number | boolean>>
+  readonly options: Readonly<Record<string, string | number | boolean>>
 }
 
 /** Hashes a key to 32 hex digits. */

@@ -1,4 +1,3 @@
-import { type Handle, handleRule, parseHandle } from '../lib/ids.ts'
 import {
   type BadLines,
   fieldCount,
@@ -8,11 +7,12 @@ import {
   splitCsv,
   TextFile,
 } from './text-file.ts'
+import { type NamedBy, nameProblem, parseUserName, type UserName } from './user-names.ts'
 
 /** One line of an edge list: `from` follows `to`. */
 export interface EdgeLine extends Pick<Line, 'line'> {
-  readonly from: Handle
-  readonly to: Handle
+  readonly from: UserName
+  readonly to: UserName
 }
 
 /**
@@ -21,23 +21,24 @@ export interface EdgeLine extends Pick<Line, 'line'> {
  * - its two names are common names of such columns (source,target; node_1,node_2; from,to; …), or
  * - neither name is a number, and both names of the next line are.
  *
- * Names become lower case and must be handles; quotes around them are dropped. A weight must be a number, and is
- * ignored.
+ * Names must be handles, which become lower case, or subjects; quotes around them are dropped. A weight must be a number,
+ * and is ignored.
  */
 export class EdgeList {
   private constructor(
     readonly file: TextFile,
     /** The number of the line, or undefined. */
     private readonly header: number | undefined,
+    private readonly namedBy: NamedBy,
   ) {}
 
   /**
    * Opens a file and reads its first lines.
    * @throws {DomainError} BAD_USER_INPUT if the file cannot be read.
    */
-  static async open(path: string): Promise<EdgeList> {
+  static async open(path: string, namedBy?: NamedBy): Promise<EdgeList> {
     const file = await TextFile.open(path)
-    return new EdgeList(file, await findHeader(file))
+    return new EdgeList(file, await findHeader(file), namedBy)
   }
 
   /** The findings of the latest stream of {@link rows}. */
@@ -48,7 +49,7 @@ export class EdgeList {
   /** Streams every edge in the order of the file, with duplicates. */
   rows(): AsyncGenerator<EdgeLine> {
     return this.file.rows(({ line, text }) =>
-      line === this.header || isComment(text) ? undefined : edgeOf(fieldsOf(text)),
+      line === this.header || isComment(text) ? undefined : edgeOf(fieldsOf(text), this.namedBy),
     )
   }
 }
@@ -86,7 +87,10 @@ const isHeading = (name: string) => headings.has(name.toLowerCase().replace(/[^a
 const isNumber = (name: string) => /^\d+$/.test(name)
 
 /** Returns the edge, or the problem with the line. */
-function edgeOf(fields: readonly string[] | string): { from: Handle; to: Handle } | string {
+function edgeOf(
+  fields: readonly string[] | string,
+  namedBy: NamedBy,
+): Pick<EdgeLine, 'from' | 'to'> | string {
   if (typeof fields === 'string') return fields
   const [a = '', b = '', weight, ...rest] = fields
   if (fields.length < 2 || rest.length > 0) {
@@ -95,8 +99,8 @@ function edgeOf(fields: readonly string[] | string): { from: Handle; to: Handle 
   if (weight !== undefined && (weight === '' || !Number.isFinite(Number(weight)))) {
     return `"${shortened(weight)}" is not a weight: it is not a number`
   }
-  const from = parseHandle(a.toLowerCase())
-  const to = parseHandle(b.toLowerCase())
-  if (!from || !to) return `"${shortened(from ? b : a)}" is not a handle: ${handleRule}`
-  return from === to ? `"${from}" would follow itself` : { from, to }
+  const from = parseUserName(a, namedBy)
+  const to = parseUserName(b, namedBy)
+  if (!from || !to) return `"${shortened(from ? b : a)}" ${nameProblem(namedBy)}`
+  return from === to ? `"${shortened(from)}" would follow itself` : { from, to }
 }

@@ -1,79 +1,139 @@
 import type { Collections } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
-import { type Handle, mintUserId, type UserId } from '../lib/ids.ts'
+import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
 import { hasAccount } from '../users/profile.ts'
-import { subjectKey } from '../users/subjects.ts'
+import { subjectKey, subjectKeys, subjectOfKey } from '../users/subjects.ts'
+import type { NamedBy, UserName } from './user-names.ts'
 
 /** A pair of users as a file names them. */
 export interface NamedPair {
-  readonly follower: Handle
-  readonly followee: Handle
+  readonly follower: UserName
+  readonly followee: UserName
 }
 
 /** The accounts of a batch of pairs. */
 export interface ImportAccounts {
-  /** The account of each handle that has one, or gets one. */
-  readonly ids: ReadonlyMap<Handle, UserId>
-  /** The handles that get an account. */
+  /** The account of each name that has one, or gets one. */
+  readonly ids: ReadonlyMap<UserName, UserId>
+  /** The names that get an account. Each becomes its handle. */
   readonly opened: ReadonlySet<Handle>
+  /** Subjects without an account that are no free handle. */
+  readonly unknown: ReadonlySet<UserName>
 }
 
-const handlesOf = (pairs: readonly NamedPair[]): Set<Handle> =>
+type AccountCollections = Pick<Collections, 'handles' | 'subjects' | 'users'>
+
+const namesOf = (pairs: readonly NamedPair[]): Set<UserName> =>
   new Set(pairs.flatMap(({ follower, followee }) => [follower, followee]))
 
-/** Whether both handles of a pair are in a set. */
+/** Whether both names of a pair are in a set. */
 export const bothIn = (
   { follower, followee }: NamedPair,
-  handles: Pick<ReadonlySet<Handle>, 'has'>,
-): boolean => handles.has(follower) && handles.has(followee)
+  names: Pick<ReadonlySet<UserName>, 'has'>,
+): boolean => names.has(follower) && names.has(followee)
 
 /**
- * Finds the accounts of pairs, and mints ids for those that are missing. A pair with a deleted user opens no account: a
- * handle is not free until the purge of its account ends. Neither does a handle that an account keeps after it gave it
- * up, or that a process of an earlier release left behind. Two commands, one if no handle belongs to an account, none
- * without pairs.
+ * Finds the accounts of pairs, and mints ids for those that are missing: of handles, and of subjects that are free
+ * handles. A pair with a deleted user opens no account: a handle is not free until the purge of its account ends. Neither
+ * does a handle that an account keeps after it gave it up, or that a process of an earlier release left behind. Two
+ * commands, one if no name belongs to an account, none without pairs; one more if subjects have no account.
  */
 export async function findImportAccounts(
-  { handles, users }: Pick<Collections, 'handles' | 'users'>,
-  { session }: Tx,
+  collections: AccountCollections,
+  tx: Tx,
   pairs: readonly NamedPair[],
+  namedBy: NamedBy,
 ): Promise<ImportAccounts> {
-  const ids = new Map<Handle, UserId>()
-  const named = handlesOf(pairs)
-  if (named.size === 0) return { ids, opened: new Set() }
-  // All in one answer.
-  const options = { session, batchSize: named.size + 1 }
-  const docs = await handles.find({ _id: { $in: [...named] } }, options).toArray()
-  const owners = docs.map(({ account }) => account as UserId)
-  const present =
-    owners.length === 0
-      ? []
-      : await users.find(hasAccount(owners), { ...options, projection: { _id: 1 } }).toArray()
-  const living = new Set(present.map(({ _id }) => _id))
-  const free = new Set(named)
-  for (const { _id, account, until } of docs) {
-    free.delete(_id as Handle)
-    if (until === undefined && living.has(account)) ids.set(_id as Handle, account as UserId)
+  const ids = new Map<UserName, UserId>()
+  const named = namesOf(pairs)
+  if (named.size === 0) return { ids, opened: new Set(), unknown: new Set() }
+  const owners = await findOwners(collections, tx, named, namedBy)
+  const living = await findLiving(collections, tx, owners)
+  const missing = new Set(named)
+  for (const { name, account, until } of owners) {
+    missing.delete(name)
+    if (until === undefined && living.has(account) && !ids.has(name))
+      ids.set(name, account as UserId)
   }
-  const exists = { has: (handle: Handle) => ids.has(handle) || free.has(handle) }
-  const needed = handlesOf(pairs.filter((pair) => bothIn(pair, exists)))
-  const opened = new Set([...free].filter((handle) => needed.has(handle)))
-  for (const handle of opened) ids.set(handle, mintUserId())
-  return { ids, opened }
+  const free = namedBy === undefined ? missing : await findFree(collections, tx, missing)
+  const exists = { has: (name: UserName) => ids.has(name) || free.has(name) }
+  const needed = namesOf(pairs.filter((pair) => bothIn(pair, exists)))
+  const opened = new Set([...free].filter((name): name is Handle => needed.has(name)))
+  for (const name of opened) ids.set(name, mintUserId())
+  return { ids, opened, unknown: new Set([...missing].filter((name) => !free.has(name))) }
+}
+
+interface NameOwner {
+  readonly name: UserName
+  readonly account: string
+  readonly until?: Date
+}
+
+/** An index entry or two for each name, all in one answer. */
+const optionsFor = ({ session }: Tx, names: Iterable<string>) => ({
+  session,
+  batchSize: 2 * [...names].length + 1,
+})
+
+/** The accounts that have names or keep them. If a subject has two, the one that it signs in to is first. One command. */
+async function findOwners(
+  { handles, subjects }: AccountCollections,
+  tx: Tx,
+  names: ReadonlySet<UserName>,
+  namedBy: NamedBy,
+): Promise<readonly NameOwner[]> {
+  const options = optionsFor(tx, names)
+  if (namedBy === undefined) {
+    const docs = await handles.find({ _id: { $in: [...names] } }, options).toArray()
+    return docs.map(({ _id, ...doc }) => ({ ...doc, name: _id }))
+  }
+  const keys = [...names].flatMap((sub) => subjectKeys({ ...namedBy, sub }))
+  const docs = await subjects.find({ _id: { $in: keys } }, options).toArray()
+  return docs
+    .map(({ _id, ...doc }) => ({ ...doc, ...subjectOfKey(_id) }))
+    .sort((one, other) => other.issuer.length - one.issuer.length)
+    .map(({ sub, ...doc }) => ({ ...doc, name: sub }))
+}
+
+async function findLiving(
+  { users }: AccountCollections,
+  tx: Tx,
+  owners: readonly NameOwner[],
+): Promise<ReadonlySet<string>> {
+  if (owners.length === 0) return new Set()
+  const accounts = owners.map(({ account }) => account as UserId)
+  const options = { ...optionsFor(tx, accounts), projection: { _id: 1 } }
+  const docs = await users.find(hasAccount(accounts), options).toArray()
+  return new Set(docs.map(({ _id }) => _id))
+}
+
+/** Which subjects are handles of no account. One command. None without handles. */
+async function findFree(
+  { handles }: AccountCollections,
+  tx: Tx,
+  subjects: ReadonlySet<UserName>,
+): Promise<ReadonlySet<UserName>> {
+  const possible = [...subjects].filter((sub) => parseHandle(sub) !== undefined)
+  if (possible.length === 0) return new Set()
+  const docs = await handles.find({ _id: { $in: possible } }, optionsFor(tx, possible)).toArray()
+  const taken = new Set(docs.map(({ _id }) => _id))
+  return new Set(possible.filter((sub) => !taken.has(sub)))
 }
 
 /**
- * Stores new accounts with their handles, in the caller's transaction. Each belongs to the subject of the main issuer that
- * is its handle, unless that subject has an account. Four commands. The counters are opened by the caller.
+ * Stores new accounts with their handles, in the caller's transaction. Each belongs to the subject that is its handle, of
+ * the issuer whose subjects the file names or else of the main issuer, unless that subject has an account. Four commands.
+ * The counters are opened by the caller.
  */
 export async function insertImportAccounts(
-  { handles, subjects, users }: Pick<Collections, 'handles' | 'subjects' | 'users'>,
+  { handles, subjects, users }: AccountCollections,
   { session }: Tx,
   { ids, opened }: ImportAccounts,
-  createdAt: Date,
+  { createdAt, namedBy }: { readonly createdAt: Date; readonly namedBy: NamedBy },
 ): Promise<void> {
+  const { issuer } = namedBy ?? { issuer: '' }
   const accounts = [...opened].map((handle) => {
-    const subject = subjectKey({ issuer: '', sub: handle })
+    const subject = subjectKey({ issuer, sub: handle })
     return { handle, account: ids.get(handle) as UserId, subject }
   })
   const keys = accounts.map(({ subject }) => subject)

@@ -8,6 +8,7 @@ import {
   runImport,
 } from './importer.ts'
 import type { BadLines } from './text-file.ts'
+import { type NamedBy, namingOptions } from './user-names.ts'
 import type { ImportedPair } from './write-pairs.ts'
 
 export interface GraphImportOptions extends ImportOptions {
@@ -15,16 +16,21 @@ export interface GraphImportOptions extends ImportOptions {
   readonly file: string
   /** Both users of each line follow each other. */
   readonly mutual: boolean
+  readonly namedBy?: NamedBy
 }
 
-export type GraphImportResult = ImportResult<'users' | 'edges', { readonly bad: BadLines }>
+export type GraphImportResult = ImportResult<
+  'users' | 'edges' | 'unknown',
+  { readonly bad: BadLines }
+>
 
 /** Edges in one transaction. It takes 0.3 to 0.9 s on two cores, during which other writes to the same users wait. */
 const batchEdges = 6_000
 
 /**
- * Imports the edges of a file (see {@link EdgeList}), and opens an account for each user that it names, by
- * {@link runImport}. Skips edges that exist, edges of deleted users, and edges between users with a block.
+ * Imports the edges of a file (see {@link EdgeList}), and opens an account for each handle that it names, and for each
+ * subject that is a free handle, by {@link runImport}. Skips edges that exist, edges of deleted users and of other
+ * subjects without an account, and edges between users with a block.
  * Cost: ten to thirty-five commands per batch of 6,000 edges. Until the first edge that is stored already, no batch looks for
  * stored edges: the unique index finds that one, and its batch is tried again.
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read; else as {@link runImport}.
@@ -33,15 +39,15 @@ export async function importGraph(
   services: ImportServices,
   options: GraphImportOptions,
 ): Promise<GraphImportResult> {
-  const { mutual } = options
+  const { mutual, namedBy } = options
   return runImport(services, options, {
     kind: 'graph',
-    source: await EdgeList.open(options.file),
-    options: { mutual },
+    source: await EdgeList.open(options.file, namedBy),
+    options: { mutual, ...namingOptions(namedBy) },
     pairsOf: (line, checkpoint) => edgesOf(line, mutual, checkpoint),
     pairsPerRow: mutual ? 2 : 1,
-    rules: { skipsHistory: false, looksForEdges: false },
-    counters: { users: 0, edges: 0 },
+    rules: { skipsHistory: false, looksForEdges: false, namedBy },
+    counters: { users: 0, edges: 0, unknown: 0 },
     progressCounter: 'edges',
     batchSize: mutual ? batchEdges / 2 : batchEdges,
   })

@@ -9,11 +9,13 @@ import {
   runImport,
 } from './importer.ts'
 import { RelationFile, type RelationFindings, type RelationRow } from './relation-file.ts'
+import { type NamedBy, namingOptions } from './user-names.ts'
 import { type PairCounter, zeroCounts } from './write-pairs.ts'
 
 export interface RelationImportOptions extends ImportOptions {
   /** The path of the file. */
   readonly file: string
+  readonly namedBy?: NamedBy
 }
 
 export type RelationImportResult = ImportResult<PairCounter, RelationFindings>
@@ -40,10 +42,11 @@ export const previewRelations = async (
 
 const planOf = async ({
   file,
+  namedBy,
 }: RelationImportOptions): Promise<ImportPlan<RelationRow, PairCounter, RelationFindings>> => ({
   kind: 'relations',
-  source: await RelationFile.open(file),
-  options: {},
+  source: await RelationFile.open(file, namedBy),
+  options: namingOptions(namedBy),
   // An edge has the id of the event that began it, so its time is the time of that follow.
   pairsOf: ({ line, follower, followee, events }, { id: importId }) => [
     {
@@ -56,7 +59,7 @@ const planOf = async ({
     },
   ],
   pairsPerRow: 1,
-  rules: { skipsHistory: true, looksForEdges: true },
+  rules: { skipsHistory: true, looksForEdges: true, namedBy },
   counters: zeroCounts,
   progressCounter: 'pairs',
   batchSize: batchRows,

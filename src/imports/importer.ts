@@ -4,7 +4,6 @@ import { DomainError } from '../errors.ts'
 import type { ImportSize, Upkeep } from '../feed/registry/upkeep.ts'
 import type { Edges } from '../follows/edges.ts'
 import { batches, readAhead } from '../lib/batch.ts'
-import type { Handle } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import {
   type Checkpoint,
@@ -15,6 +14,7 @@ import {
   type Progress,
 } from './checkpoint.ts'
 import type { Line, TextFile } from './text-file.ts'
+import type { UserName } from './user-names.ts'
 import {
   classifyPairs,
   type ImportedPair,
@@ -153,7 +153,7 @@ export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
   const { source } = plan
   const startedAt = new Date(now())
   const start = { id: '0000', startedAt, position: 0, done: false, counts: zeroCounts }
-  const [users, previewed] = [new Set<Handle>(), new Set<string>()]
+  const [users, previewed] = [new Set<UserName>(), new Set<string>()]
   let total: Counts<PairCounter> = zeroCounts
   for await (const rows of batches(source.rows(startedAt.getTime()), batchSize ?? plan.batchSize)) {
     signal?.throwIfAborted()
@@ -162,7 +162,7 @@ export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
       classifyPairs(collections, tx, pairs, { ...plan.rules, previewed }),
     )
     const usersBefore = users.size
-    for (const handle of accounts.opened) users.add(handle)
+    for (const name of accounts.opened) users.add(name)
     for (const { key } of fresh) previewed.add(key)
     total = combineCounts(total, { ...counts, users: users.size - usersBefore }, 1)
     const { bytesRead, sizeBytes } = source.file

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import { DomainError } from '../errors.ts'
-import { type Handle, handleRule, parseHandle } from '../lib/ids.ts'
 import {
   type BadLines,
   fieldCount,
@@ -11,6 +10,7 @@ import {
   splitCsv,
   TextFile,
 } from './text-file.ts'
+import { type NamedBy, nameProblem, parseUserName, type UserName } from './user-names.ts'
 
 /** The columns of the legacy table: `user_id` follows `target_user_id`. */
 export const relationColumns = [
@@ -39,8 +39,8 @@ type RelationSource = (typeof relationSources)[number]
 
 /** The columns of one row. Times are in milliseconds since 1970; 0 is never. */
 export interface Relation {
-  readonly follower: Handle
-  readonly followee: Handle
+  readonly follower: UserName
+  readonly followee: UserName
   readonly followedAt: Readonly<Record<RelationSource, number>>
   readonly unfollowedAt: number
   readonly latestFollowedAt: number
@@ -93,22 +93,25 @@ function contradictionOf(relation: Relation): Contradiction | undefined {
 }
 
 /**
- * Parses the columns of a row. A missing column is empty. Handles become lower case.
+ * Parses the columns of a row. A missing column is empty.
  * @param nowMs milliseconds since 1970. A later time is a problem: writes after the import must be later than its rows.
  * @returns the relation, or the problem with the row.
  */
 export function parseRelation(
   fields: Readonly<Record<string, unknown>>,
   nowMs: number,
+  namedBy?: NamedBy,
 ): Relation | string {
   const unknown = Object.keys(fields).find((name) => !isColumn(name))
   if (unknown !== undefined) return unknownColumn(unknown)
-  const names = (['user_id', 'target_user_id'] as const).map((column) => handleIn(fields, column))
+  const names = (['user_id', 'target_user_id'] as const).map((column) =>
+    nameIn(fields, column, namedBy),
+  )
   const times = timeColumns.map((column) => timeIn(fields, column, nowMs))
   const problem = [...names, ...times].find((one) => typeof one === 'object')
   if (problem) return problem.problem
-  const [follower, followee] = names as [Handle, Handle]
-  if (follower === followee) return `"${follower}" would follow itself`
+  const [follower, followee] = names as [UserName, UserName]
+  if (follower === followee) return `"${shortened(follower)}" would follow itself`
   const [TWITTER, FACEBOOK, MEDIUM, unfollowedAt, latestFollowedAt] = times as Times
   const followedAt = { TWITTER, FACEBOOK, MEDIUM }
   return { follower, followee, followedAt, unfollowedAt, latestFollowedAt }
@@ -134,11 +137,13 @@ const isColumn = (name: string) => (relationColumns as readonly string[]).includ
 const unknownColumn = (name: string) =>
   `"${shortened(name)}" is not a known column. Known columns: ${relationColumns.join(', ')}`
 
-function handleIn(fields: Readonly<Record<string, unknown>>, column: Column): Handle | Problem {
-  const value = textOf(fields[column])
-  const handle = value === undefined ? undefined : parseHandle(value.toLowerCase())
-  if (handle) return handle
-  return { problem: `${column}: ${quoted(fields[column])} is not a handle: ${handleRule}` }
+function nameIn(
+  fields: Readonly<Record<string, unknown>>,
+  column: Column,
+  namedBy: NamedBy,
+): UserName | Problem {
+  const name = parseUserName(textOf(fields[column]) ?? '', namedBy)
+  return name ?? { problem: `${column}: ${quoted(fields[column])} ${nameProblem(namedBy)}` }
 }
 
 /** None of the three sources existed before. An earlier time is in seconds, not in milliseconds. */
@@ -206,13 +211,14 @@ export class RelationFile {
     private readonly header:
       | { readonly line: number; readonly names: readonly string[] }
       | undefined,
+    private readonly namedBy: NamedBy,
   ) {}
 
   /**
    * Opens a file and reads its first line.
    * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or its header names other columns.
    */
-  static async open(path: string): Promise<RelationFile> {
+  static async open(path: string, namedBy?: NamedBy): Promise<RelationFile> {
     const file = await TextFile.open(path)
     for await (const { line, text } of file.lines()) {
       if (text.startsWith('{')) break
@@ -220,9 +226,9 @@ export class RelationFile {
       const problem = typeof names === 'string' ? names : headerProblem(names)
       if (typeof names === 'string' || problem)
         throw new DomainError('BAD_USER_INPUT', `${path}: line ${line} ${problem}`)
-      return new RelationFile(file, { line, names })
+      return new RelationFile(file, { line, names }, namedBy)
     }
-    return new RelationFile(file, undefined)
+    return new RelationFile(file, undefined, namedBy)
   }
 
   /** The findings of the latest stream of {@link rows}. */
@@ -240,7 +246,7 @@ export class RelationFile {
     const relations = this.file.rows(({ line, text }) => {
       if (line === this.header?.line) return undefined
       const fields = this.columnsOf(text)
-      return typeof fields === 'string' ? fields : parseRelation(fields, nowMs)
+      return typeof fields === 'string' ? fields : parseRelation(fields, nowMs, this.namedBy)
     })
     for await (const { line, follower, followee, ...times } of relations) {
       const { events, contradiction } = resolveRelation({ follower, followee, ...times })

@@ -17,6 +17,7 @@ import {
   insertImportAccounts,
   type NamedPair,
 } from './import-accounts.ts'
+import type { NamedBy } from './user-names.ts'
 
 /** A pair of users as a file names them, with the history that an import adds to it. */
 export interface ImportedPair extends NamedPair {
@@ -44,12 +45,14 @@ export const zeroCounts = {
   blocked: 0,
   /** Skipped pairs with a deleted user, or with a handle that its former owner keeps. */
   deleted: 0,
+  /** Skipped pairs with a subject that has no account and is no free handle. */
+  unknown: 0,
   /** Skipped pairs without a follow. */
   empty: 0,
 }
 export type PairCounter = keyof typeof zeroCounts
 
-/** An imported pair of accounts. `key` names it by its handles. */
+/** An imported pair of accounts. `key` names it as its file does. */
 type AccountPair = Pair & Pick<ImportedPair, 'events'> & { readonly key: string }
 
 /** How a run treats pairs. */
@@ -58,7 +61,8 @@ export interface PairRules {
   readonly skipsHistory: boolean
   /** Whether it looks for stored edges. The first one that it finds by the unique index turns this on. */
   looksForEdges: boolean
-  /** Keys of pairs of handles that count as stored, though they are not. */
+  readonly namedBy: NamedBy
+  /** Keys of pairs of names that count as stored, though they are not. */
   readonly previewed?: ReadonlySet<string>
 }
 
@@ -76,11 +80,11 @@ export async function classifyPairs(
   collections: Collections,
   tx: Tx,
   pairs: readonly ImportedPair[],
-  { skipsHistory, looksForEdges, previewed }: PairRules,
+  { skipsHistory, looksForEdges, namedBy, previewed }: PairRules,
 ): Promise<ClassifiedPairs> {
   const following = pairs.filter(({ events }) => events.length > 0)
-  const accounts = await findImportAccounts(collections, tx, following)
-  const { ids, opened } = accounts
+  const accounts = await findImportAccounts(collections, tx, following, namedBy)
+  const { ids, opened, unknown } = accounts
   const minted = new Set([...opened].map((handle) => ids.get(handle)))
   const living = following
     .filter((pair) => bothIn(pair, ids))
@@ -89,7 +93,8 @@ export async function classifyPairs(
         follower: ids.get(follower) as UserId,
         followee: ids.get(followee) as UserId,
         events,
-        key: pairKey({ follower, followee }),
+        // No name has a line break.
+        key: `${follower}\n${followee}`,
       }),
     )
   const isOlder = ({ follower, followee }: Pair) => !minted.has(follower) && !minted.has(followee)
@@ -112,6 +117,9 @@ export async function classifyPairs(
     else byKey.set(key, pair)
   }
   const fresh = [...byKey.values()]
+  const nameless = following.filter(
+    ({ follower, followee }) => unknown.has(follower) || unknown.has(followee),
+  ).length
   const counts = {
     users: opened.size,
     pairs: fresh.length,
@@ -119,14 +127,15 @@ export async function classifyPairs(
     events: fresh.reduce((count, { events }) => count + events.length, 0),
     known: existing,
     blocked,
-    deleted: following.length - living.length,
+    deleted: following.length - living.length - nameless,
+    unknown: nameless,
     empty: pairs.length - following.length,
   }
   return { fresh, older: fresh.filter(isOlder), accounts, counts }
 }
 
 /**
- * Writes pairs in the caller's transaction: accounts for handles that have none, edges, history and exact counters.
+ * Writes pairs in the caller's transaction: accounts for names that have none, edges, history and exact counters.
  * Cost: {@link classifyPairs}, and five to twelve commands, of which new accounts take five.
  * @param createdAt the date of the new accounts.
  * @returns the new edges, and what was counted.
@@ -149,7 +158,7 @@ export async function writePairs(
   for (const id of usersOf(fresh)) if (!changes.has(id)) changes.set(id, { guard: 1 })
   const opened = new Set([...accounts.opened].map((handle) => accounts.ids.get(handle) as UserId))
   if (opened.size > 0) {
-    await insertImportAccounts(collections, tx, accounts, createdAt)
+    await insertImportAccounts(collections, tx, accounts, { createdAt, namedBy: rules.namedBy })
     await stats.open(tx, [...opened], changes)
   }
   const others = new Map([...changes].filter(([id]) => !opened.has(id)))

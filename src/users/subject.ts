@@ -8,6 +8,19 @@ export interface Subject {
   readonly isMain: boolean
 }
 
+const subjectBytesMax = 255
+
+/** Whether a value can be the subject of a token. */
+export const isSubject = (sub: unknown): sub is string =>
+  typeof sub === 'string' &&
+  sub !== '' &&
+  sub.isWellFormed() &&
+  !/\p{Cc}/u.test(sub) &&
+  Buffer.byteLength(sub) <= subjectBytesMax
+
+/** What {@link isSubject} demands, as the end of a sentence. */
+export const subjectRule = `must be a text of 1 to ${subjectBytesMax} bytes without control characters`
+
 /** What a role of a token lets its viewer do, beside what every viewer may. */
 export const roleNames = ['MODERATOR', 'ADMIN'] as const
 export type Role = (typeof roleNames)[number]

@@ -25,7 +25,7 @@ export function subjectOfKey(key: string): Subject {
  * The keys under which the account of a subject may be stored. Accounts of earlier releases, imports and tokens without
  * an issuer are stored without one, and belong to the main issuer.
  */
-const keysOf = (subject: Subject): string[] =>
+export const subjectKeys = (subject: Subject): string[] =>
   subject.isMain && subject.issuer !== ''
     ? [subjectKey(subject), subjectKey({ issuer: '', sub: subject.sub })]
     : [subjectKey(subject)]
@@ -85,7 +85,7 @@ export class Subjects {
 
   /** As {@link load}, as it is now. */
   async find(subject: Subject): Promise<UserId | undefined> {
-    const keys = keysOf(subject)
+    const keys = subjectKeys(subject)
     const docs = (await this.loadDocs(keys)).filter(({ until }) => until === undefined)
     const [account] = keys.flatMap((key) => docs.find(({ _id }) => _id === key)?.account ?? [])
     return account as UserId | undefined
@@ -106,7 +106,7 @@ export class Subjects {
   ): Promise<ReadonlyMap<string, UserId | DomainError>> {
     const { collections, now } = this.parts
     const options = { ...requestTimeout, ...singleBatch, session }
-    const keys = [...new Set(subjects.flatMap(keysOf))]
+    const keys = [...new Set(subjects.flatMap(subjectKeys))]
     const docs = await collections.subjects.find({ _id: { $in: keys } }, options).toArray()
     const accounts = docs.flatMap(({ account, until }) => (until === undefined ? account : []))
     const users =
@@ -123,7 +123,7 @@ export class Subjects {
     const byKey = new Map(docs.map((doc) => [doc._id, ownerOf(doc)]))
     return new Map(
       subjects.flatMap((subject) => {
-        const [owner] = keysOf(subject).flatMap((key) => byKey.get(key) ?? [])
+        const [owner] = subjectKeys(subject).flatMap((key) => byKey.get(key) ?? [])
         return owner === undefined ? [] : [[subjectKey(subject), owner] as const]
       }),
     )

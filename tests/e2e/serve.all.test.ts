@@ -195,14 +195,14 @@ describe('the command line', () => {
     expect(lines.filter((line) => line.startsWith('{'))).toHaveLength(1)
     const { seconds, ...counts } = JSON.parse(lines.at(-1) ?? '')
     expect(seconds).toBeGreaterThan(0)
-    const written = { users: 3, edges: 2 }
+    const written = { users: 3, edges: 2, unknown: 0 }
     expect(counts).toEqual({ ...written, badLines: 2, total: written })
     expect(load.err().match(/line \d+/g)).toEqual(['line 3', 'line 5'])
     const { users, followers } = database.collections
     const imported = await users.find({ handle: /^l\d$/ }).toArray()
     const ids = imported.map(({ _id }) => _id)
     const edges = await followers.countDocuments({ user: { $in: ids } })
-    expect({ users: ids.length, edges }).toEqual(written)
+    expect({ users: ids.length, edges, unknown: 0 }).toEqual(written)
   })
 
   test('feedline indexes shows a missing index, and creates it only with --apply', async () => {

@@ -18,7 +18,17 @@ import { sampledFollowing } from '../support/repetition.ts'
 import { handle, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
-const none = { users: 0, pairs: 0, edges: 0, events: 0, known: 0, blocked: 0, deleted: 0, empty: 0 }
+const none = {
+  users: 0,
+  pairs: 0,
+  edges: 0,
+  events: 0,
+  known: 0,
+  blocked: 0,
+  deleted: 0,
+  unknown: 0,
+  empty: 0,
+}
 
 describe.each(sampledFollowing(1))('%s', (following) => {
   const harness = useServices(following)
@@ -182,6 +192,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
         known: 2,
         blocked: 2,
         deleted: 3,
+        unknown: 0,
         empty: 2,
       })
       expect(previewed.bad.first).toEqual([{ line: 18, problem: '"x" would follow itself' }])

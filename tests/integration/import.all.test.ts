@@ -32,8 +32,8 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const at = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
     const result = await graph({ now: () => at, batchSize: 70 })
     expect(result).toEqual({
-      written: { users: 60, edges: 300 },
-      total: { users: 60, edges: 300 },
+      written: { users: 60, edges: 300, unknown: 0 },
+      total: { users: 60, edges: 300, unknown: 0 },
       bad: { count: 0, first: [] },
     })
     expect(await expectExact()).toBe(300)
@@ -56,21 +56,21 @@ describe.each(sampledFollowing(1))('%s', (following) => {
   test('a repeated import of edges changes nothing, and the same edges in another file change no edge', async () => {
     await graph({ mutual: true })
     const before = await snapshot()
-    expect((await graph({ mutual: true })).written).toEqual({ users: 0, edges: 0 })
+    expect((await graph({ mutual: true })).written).toEqual({ users: 0, edges: 0, unknown: 0 })
     expect(await snapshot()).toEqual(before)
     await writeFile(join(imports.folder, 'copy.txt'), ring(60, 5))
     const copy = await importGraph(services(), {
       file: join(imports.folder, 'copy.txt'),
       mutual: true,
     })
-    expect(copy.written).toEqual({ users: 0, edges: 0 })
+    expect(copy.written).toEqual({ users: 0, edges: 0, unknown: 0 })
     expect((await snapshot()).slice(0, -1)).toEqual(before.slice(0, -1))
   })
 
   test('duplicate edges, within and across batches, are imported once', async () => {
     await writeFile(imports.file, 'a b\nb a\na b\nc a\na b 2\nA,B\nb a\nb c\n')
     const result = await graph({ mutual: true, batchSize: 3 })
-    expect(result.written).toEqual({ users: 3, edges: 6 })
+    expect(result.written).toEqual({ users: 3, edges: 6, unknown: 0 })
     expect(await expectExact()).toBe(6)
   })
 
@@ -116,13 +116,13 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const stored = () => database.collections.imports.find().sort({ kind: 1 }).toArray()
     expect(await stored()).toEqual([
       {
-        ...record('graph', 51, { users: 15, edges: 50 }),
+        ...record('graph', 51, { users: 15, edges: 50, unknown: 0 }),
         done: false,
         session: { id: expect.anything() },
       },
     ])
     await graph()
-    expect(await stored()).toEqual([record('graph', 301, { users: 60, edges: 300 })])
+    expect(await stored()).toEqual([record('graph', 301, { users: 60, edges: 300, unknown: 0 })])
   })
 
   test('an aborted import of edges ends between batches and reports its counts', async () => {
@@ -141,7 +141,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     expect((await graph()).written.edges).toBe(2)
     await writeFile(imports.file, 'a b\nb a\n')
     await utimes(imports.file, new Date(), new Date(Date.now() + 1_000))
-    expect((await graph()).written).toEqual({ users: 0, edges: 1 })
+    expect((await graph()).written).toEqual({ users: 0, edges: 1, unknown: 0 })
     expect((await graph()).written.edges).toBe(0)
     expect(await expectExact()).toBe(3)
   })
@@ -200,7 +200,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     await users.delete(a)
     await restrictions.block(c, b)
     const { written } = await graph({ mutual: true })
-    expect(written).toEqual({ users: 1, edges: 2 })
+    expect(written).toEqual({ users: 1, edges: 2, unknown: 0 })
     expect(await expectExact()).toBe(2)
   })
 

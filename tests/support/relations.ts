@@ -33,4 +33,4 @@ export const contradictions = {
   'never-followed': 1,
   'latest-disagrees': 1,
 }
-export const passedOver = { known: 1, blocked: 0, deleted: 0, empty: 2 }
+export const passedOver = { known: 1, blocked: 0, deleted: 0, unknown: 0, empty: 2 }

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import { badLinesKept, lineUnitsMax, quoteProblem } from '../../src/imports/text-file.ts'
+import type { NamedBy } from '../../src/imports/user-names.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -13,10 +14,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** What a file with this content holds: `from>to`, and the bad lines. */
-async function parsed(content: string | Buffer, name = 'edges.txt') {
+async function parsed(content: string | Buffer, name = 'edges.txt', namedBy?: NamedBy) {
   const path = join(folder, name)
   await writeFile(path, content)
-  const list = await EdgeList.open(path)
+  const list = await EdgeList.open(path, namedBy)
   const lines: number[] = []
   const edges: string[] = []
   for await (const { line, from, to } of list.rows()) {
@@ -43,6 +44,15 @@ describe('formats', () => {
 
   test('names in an edge list become handles in lower case', async () => {
     expect((await parsed('Ann Bob.B\n')).edges).toEqual(['ann>bob.b'])
+  })
+
+  test('names in an edge list of subjects keep their case, and may have any characters but control characters', async () => {
+    const text = 'auth0|Ann,"google, ""oauth2""|7"\nÉva 王\nann \u0007\n'
+    const { edges, bad } = await parsed(text, 'subjects.csv', { issuer: '', isMain: true })
+    expect(edges).toEqual(['auth0|Ann>google, "oauth2"|7', 'Éva>王'])
+    expect(bad.first).toMatchObject([
+      { line: 3, problem: expect.stringContaining('is not a subject') },
+    ])
   })
 
   test('a gzipped edge list is recognised by its first bytes, not by its name', async () => {

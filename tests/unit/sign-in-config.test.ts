@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/config.ts'
 import { readConfig } from '../../src/environment.ts'
+import { isOfMainKeys } from '../../src/sign-in.ts'
 
 const secret = 's'.repeat(32)
 const jwksUrl = 'https://id.example/keys'
@@ -193,4 +194,24 @@ describe('AUTH_ISSUERS', () => {
     )
     expect(problemsOf({ ...env, AUTH_JWKS_URL: jwksUrl, ...of({ issuer, jwksUrl }) })).toEqual([])
   })
+})
+
+test('an issuer is of the main keys, of keys of its own, or of none', () => {
+  const ofMain = (issuers: readonly string[], env: Record<string, string>) =>
+    issuers.map((each) => isOfMainKeys(auth(env), each))
+  const listed = 'https://listed.example'
+  const AUTH_ISSUERS = JSON.stringify([{ issuer: listed, secret }])
+  const asked = ['', issuer, `${issuer}/`, listed]
+  const production = { NODE_ENV: 'production', MONGODB_URI: 'embedded' }
+  const anyIssuer = { AUTH_JWT_SECRET: secret, AUTH_ISSUERS }
+  expect(ofMain(asked, anyIssuer)).toEqual([true, true, true, false])
+  const oneIssuer = { ...anyIssuer, AUTH_ISSUER: issuer }
+  expect(ofMain(asked, oneIssuer)).toEqual([true, true, undefined, false])
+  expect(ofMain(asked, { ...production, ...oneIssuer })).toEqual([
+    ...[undefined, true, undefined, false],
+  ])
+  expect(ofMain(asked, { ...production, AUTH_ISSUERS })).toEqual([
+    ...[undefined, undefined, undefined, false],
+  ])
+  expect(ofMain(asked, {})).toEqual([true, undefined, undefined, undefined])
 })

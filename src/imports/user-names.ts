@@ -1,0 +1,22 @@
+import { handleRule, parseHandle } from '../lib/ids.ts'
+import { isSubject, type Subject, subjectRule } from '../users/subject.ts'
+
+/** A user as a file names it: a handle, or a subject. */
+export type UserName = string
+
+/** Whose subjects the names of a file are. Undefined: they are handles. */
+export type NamedBy = Pick<Subject, 'issuer' | 'isMain'> | undefined
+
+/** Reads a name. A handle becomes lower case. @returns undefined if no user can have it. */
+export function parseUserName(text: string, namedBy: NamedBy): UserName | undefined {
+  if (namedBy === undefined) return parseHandle(text.toLowerCase())
+  return isSubject(text) ? text : undefined
+}
+
+/** Why {@link parseUserName} cannot read a name, as the end of a sentence. */
+export const nameProblem = (namedBy: NamedBy): string =>
+  namedBy === undefined ? `is not a handle: ${handleRule}` : `is not a subject: it ${subjectRule}`
+
+/** What an import keeps of its names in its checkpoint: an import by other names is another import. */
+export const namingOptions = (namedBy: NamedBy): { readonly issuer?: string } =>
+  namedBy === undefined ? {} : { issuer: namedBy.issuer }

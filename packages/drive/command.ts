@@ -157,7 +157,7 @@ function createAuthorizer({ rate = [], step }: DriveOptions): DriveParts['author
   return async (handle) =>
     auth.main?.secret === undefined
       ? `Dev ${handle}`
-      : `Bearer ${await signToken(auth, handle, expiresAt)}`
+      : `Bearer ${await signToken(auth, { subject: handle, expiresAt })}`
 }
 
 function readUrl(text: string, before: readonly URL[] = []): readonly URL[] {

@@ -1,29 +1,35 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { SignJWT } from 'jose'
 import { ConfigError } from '../config.ts'
 import { configFor } from '../environment.ts'
 import { badInput } from '../errors.ts'
-import { handleRule, parseUserId, type UserId } from '../lib/ids.ts'
 import type { AuthConfig } from '../sign-in.ts'
+import { isSubject, type Scope, scopeNames, subjectRule } from '../users/subject.ts'
 import { durationSeconds } from './numbers.ts'
 
 interface TokenOptions {
   readonly expires: number
+  readonly scope?: Scope
   readonly json?: true
 }
 
-/** `feedline token HANDLE`: prints a token for a user. */
+/** `feedline token SUBJECT`: prints a token of a subject. */
 export const tokenCommand = (): Command =>
   new Command('token')
-    .description('Print a token for a user, signed with AUTH_JWT_SECRET.')
-    .argument('<handle>', 'handle of the user; the account may not exist yet')
+    .description('Print a token of a user, signed with AUTH_JWT_SECRET.')
+    .argument('<subject>', 'whom the token names; the account may not exist yet')
     .option(
       '--expires <duration>',
       'lifetime of the token: seconds, or e.g. 15m, 1h, 7d',
       durationSeconds,
       3_600,
     )
-    .option('--json', 'print one JSON object: token, handle, expiresAt')
+    .addOption(
+      new Option('--scope <scope>', 'a scope of the token: act-for is of servers').choices(
+        scopeNames,
+      ),
+    )
+    .option('--json', 'print one JSON object: token, subject, expiresAt')
     .addHelpText(
       'after',
       `
@@ -33,25 +39,30 @@ AUTH_AUDIENCE if they are set.
 Example:
   $ AUTH_JWT_SECRET=... feedline token ann --expires 7d`,
     )
-    .action(async (handle: string, { expires, json }: TokenOptions) => {
+    .action(async (subject: string, { expires, scope, json }: TokenOptions) => {
       const expiresAt = new Date((Math.floor(Date.now() / 1000) + expires) * 1000)
-      const token = await signToken(configFor('none').auth, handle, expiresAt)
+      const token = await signToken(configFor('none').auth, { subject, expiresAt, scope })
       console.log(
-        json ? JSON.stringify({ token, handle, expiresAt: expiresAt.toISOString() }) : token,
+        json ? JSON.stringify({ token, subject, expiresAt: expiresAt.toISOString() }) : token,
       )
     })
 
+/** What a token of {@link signToken} says. */
+interface TokenContent {
+  readonly subject: string
+  readonly expiresAt: Date
+  readonly scope?: Scope | undefined
+}
+
 /**
  * Signs a token that this configuration's server accepts until `expiresAt`.
- * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT if `handle` is not a handle.
+ * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT for what is no subject.
  */
 export async function signToken(
   { main }: AuthConfig,
-  handle: string,
-  expiresAt: Date,
+  { subject, expiresAt, scope }: TokenContent,
 ): Promise<string> {
-  const subject: UserId | undefined = parseUserId(handle)
-  if (subject === undefined) throw badInput('handle', `"${handle}" is not a handle: ${handleRule}`)
+  if (!isSubject(subject)) throw badInput('subject', subjectRule)
   if (main?.secret === undefined) {
     throw new ConfigError([
       main === undefined
@@ -61,7 +72,7 @@ export async function signToken(
   }
   const { secret, issuer, audience, algorithms, subjectClaim } = main
   const [alg = 'HS256'] = algorithms
-  const jwt = new SignJWT({ [subjectClaim]: subject })
+  const jwt = new SignJWT({ [subjectClaim]: subject, ...(scope && { scope }) })
     .setProtectedHeader({ alg, typ: 'JWT' })
     .setIssuedAt()
     .setExpirationTime(expiresAt)

@@ -106,7 +106,8 @@ export class Users {
   }
 
   /**
-   * Creates the account of a subject, with a new id. Costs {@link create}, and one command.
+   * Creates the account of a subject, with a new id. Costs {@link create}, and one command. One more if the subject has an
+   * account.
    * @param profile its handle defaults to the `sub`, if that is a handle.
    * @returns as {@link create}.
    * @throws {DomainError} as {@link create}; CONFLICT if the subject has an account, or a deleted one that is still being removed.
@@ -119,10 +120,10 @@ export class Users {
     if (handle === undefined) throw handleRequired()
     checkProfile(this.parts.reserved, handle, profile)
     for (let isLast = false; ; isLast = true) {
-      const owner = await this.parts.subjects.find(subject)
-      const account = owner ?? mintUserId()
+      const owner = await this.findOwner(subject)
+      const account = mintUserId()
       // A result belongs to the account, so that a repeat finds it there.
-      const key = idempotencyKey && { ...idempotencyKey, viewer: account }
+      const key = idempotencyKey && { ...idempotencyKey, viewer: owner ?? account }
       try {
         return await this.create(account, { ...profile, handle, subject }, key)
       } catch (error) {
@@ -133,6 +134,16 @@ export class Users {
         this.parts.subjects.forget(subject)
       }
     }
+  }
+
+  /** The account of a subject, also a deleted one. One command, and one more if there is one. */
+  private async findOwner(subject: Subject): Promise<UserId | undefined> {
+    const { subjects, collections } = this.parts
+    const owner = await subjects.find(subject)
+    if (owner === undefined) return undefined
+    const options = { ...requestTimeout, projection: { _id: 1 } }
+    // A process of an earlier release removes an account without its subject.
+    return (await collections.users.findOne({ _id: owner }, options)) ? owner : undefined
   }
 
   /**

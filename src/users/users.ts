@@ -8,7 +8,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
+import { type Handle, isMintedUserId, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
 import { type AccountDraft, type Opened, openAccounts, openAll } from './open-accounts.ts'
@@ -98,11 +98,16 @@ export class Users {
     return new Map([...owners.values()].map((user) => [user.handle, user]))
   }
 
-  /** The subject of an account. Undefined without an account. One command, which concurrent reads of few accounts share. */
-  async subjectOf(account: UserId): Promise<Subject | undefined> {
+  /**
+   * The subject of an account, null for one without a subject. Undefined without an account. One command, which concurrent
+   * reads of few accounts share.
+   */
+  async subjectOf(account: UserId): Promise<Subject | null | undefined> {
     const docs = await this.loadDocs([account])
     const doc = docs.find(({ _id }) => _id === account)
-    return doc && usersIn([doc]).size > 0 ? subjectOfKey(subjectIn(doc)) : undefined
+    if (!doc || usersIn([doc]).size === 0) return undefined
+    const key = subjectIn(doc)
+    return key === undefined ? null : subjectOfKey(key)
   }
 
   /**
@@ -134,6 +139,20 @@ export class Users {
         this.parts.subjects.forget(subject)
       }
     }
+  }
+
+  /**
+   * As {@link register} for a subject that has this account: only a repeat has a result. One command, none without a key.
+   * @throws {DomainError} CONFLICT.
+   */
+  async registerAgain(
+    account: UserId,
+    idempotencyKey: IdempotencyKey | undefined,
+  ): Promise<User | undefined> {
+    const key = idempotencyKey && { ...idempotencyKey, viewer: account }
+    const first = key && (await this.parts.transactions.idempotency.savedResult<User>(key))
+    if (!first) throw alreadyOpen()
+    return this.currentOf(first.result)
   }
 
   /** The account of a subject, also a deleted one. One command, and one more if there is one. */
@@ -169,7 +188,7 @@ export class Users {
     const created = await this.parts.transactions.run(async (tx) => {
       const [result] = await openAccounts(tx, this.parts, [draft])
       if (result instanceof DomainError) throw result
-      if (!result?.created) throw new DomainError('CONFLICT', 'You already have an account')
+      if (!result?.created) throw alreadyOpen()
       return toUser(draft.doc)
     }, idempotencyKey)
     return this.currentOf(created)
@@ -314,7 +333,8 @@ export class Users {
     const mine = { ...leaving(account), createdAt: since }
     const doc = await collections.users.findOne(mine, requestTimeout)
     if (!doc) return
-    await subjects.release(account, subjectIn(doc), doc.deletedAt as Date)
+    const subject = subjectIn(doc)
+    if (subject !== undefined) await subjects.release(account, subject, doc.deletedAt as Date)
     await handles.release(account, [handleIn(doc), ...formerIn(doc)])
     await collections.users.deleteOne(mine, requestTimeout)
   }
@@ -378,9 +398,11 @@ const leaving = (account: UserId) => ({ _id: account, deletedAt: { $exists: true
 const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
   formerHandles.map(({ handle }) => handle as Handle)
 
-/** The key of the subject of an account. */
-export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string =>
-  subject ?? subjectKey({ issuer: '', sub: _id })
+/** The key of the subject of an account. Undefined for an imported one whose subject had an account already. */
+export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string | undefined =>
+  subject ?? (isMintedUserId(_id) ? undefined : subjectKey({ issuer: '', sub: _id }))
+
+const alreadyOpen = (): DomainError => new DomainError('CONFLICT', 'You already have an account')
 
 const handleRequired = (): DomainError =>
   badInput('input.handle', 'is required: the subject of the token is no handle')

@@ -8,7 +8,7 @@ import { inRange, type KeyRange } from '../jobs/ranges.ts'
 import type { Pause } from '../jobs/runner.ts'
 import { rangeSliceMs, timeSlice } from '../jobs/time-slice.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { Removal, SplitRemoval } from '../users/deletion.ts'
+import type { RemovalRun, SplitRemoval } from '../users/deletion.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 
@@ -27,7 +27,7 @@ interface SomeEdges {
 
 /**
  * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and the
- * user's own mutes and blocks. Mutes and blocks by other users stay, so that a new account does not end them.
+ * user's own mutes and blocks. Mutes and blocks by other users stay.
  * Each batch is bounded and queries for what is left: a crash loses nothing, a repeat changes nothing.
  */
 export class GraphPurge {
@@ -51,11 +51,10 @@ export class GraphPurge {
       await this.removeFollowers(user, removal)
     }
     const own = { index: following, lost: { followers: -1 } }
-    await removeAll(removal, () => this.removeEdges(user, own, removal))
-    await removeAll(removal, () => this.removeEvents({ user }, removal))
-    if (removal.isSettled)
-      await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
-    await removeAll(removal, () => this.removeRestrictions(user, removal))
+    await removeAll(removal, () => this.removeEdges(user, own))
+    await removeAll(removal, () => this.removeEvents({ user }))
+    if (removal.isSettled) await removeAll(removal, () => this.removeEvents({ followee: user }))
+    await removeAll(removal, () => this.removeRestrictions(user))
     return undefined
   }
 
@@ -65,27 +64,22 @@ export class GraphPurge {
    */
   async removeFollowers(
     user: UserId,
-    removal: Removal,
+    run: RemovalRun,
     range?: KeyRange,
   ): Promise<'unfinished' | undefined> {
     const edgesToFollowers = { index: this.edges.followers, lost: { following: -1 }, range }
     const isDone = await removeAll(
-      removal,
-      () => this.removeEdges(user, edgesToFollowers, removal),
+      run,
+      () => this.removeEdges(user, edgesToFollowers),
       range && timeSlice(rangeSliceMs),
     )
     return isDone ? undefined : 'unfinished'
   }
 
-  private async removeEdges(
-    user: UserId,
-    { index, lost, range }: SomeEdges,
-    { isDue }: Removal,
-  ): Promise<number> {
+  private async removeEdges(user: UserId, { index, lost, range }: SomeEdges): Promise<number> {
     // Of the last try. Most likely it collided on their counters.
     let others: readonly UserId[] = []
     const remove = async (tx: Tx) => {
-      if (!(await isDue(tx))) return 0
       const among = range && { [index.other]: inRange(range) }
       const filter = { [index.owner]: user, ...among } as Filter<StoredEdge>
       const docs = await index.collection
@@ -104,10 +98,7 @@ export class GraphPurge {
     return this.transactions.run(lockedAgain((tx) => this.stats.lock(tx, others), remove))
   }
 
-  private async removeEvents(
-    end: { user: UserId } | { followee: UserId },
-    { isDue }: Removal,
-  ): Promise<number> {
+  private async removeEvents(end: { user: UserId } | { followee: UserId }): Promise<number> {
     const { follow_events } = this.collections
     const events = await follow_events
       .find(end, { ...singleBatch, projection: { _id: 1, user: 1 } })
@@ -115,8 +106,6 @@ export class GraphPurge {
       .toArray()
     if (events.length === 0) return 0
     const users = [...new Set(events.map(({ user }) => user as UserId))]
-    // Checked after the query: documents that exist before the account is gone are not those of another one under its id.
-    if (!(await isDue())) return 0
     const batch = {
       ...end,
       user: { $in: users },
@@ -126,12 +115,11 @@ export class GraphPurge {
     return events.length
   }
 
-  /** Removes each block with its mirror in one transaction, so that a late worker never removes those of another account under the same id. */
-  private async removeRestrictions(owner: UserId, { isDue }: Removal): Promise<number> {
+  /** Removes each block with its mirror in one transaction. */
+  private async removeRestrictions(owner: UserId): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {
       const { session } = tx
-      if (!(await isDue(tx))) return 0
       const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
       const docs = await restrictions
         .find(own, { ...singleBatch, session })
@@ -153,7 +141,7 @@ export class GraphPurge {
 
 /** Removes batches until nothing is left, or the time slice is over. @returns whether nothing is left. */
 async function removeAll(
-  { signal, onRemoved }: Removal,
+  { signal, onRemoved }: RemovalRun,
   removeBatch: () => Promise<number>,
   isOver = () => false,
 ): Promise<boolean> {

@@ -51,14 +51,6 @@ export interface Deleted {
   readonly handle: Handle | null
 }
 
-/** A deleted account that is still being removed. */
-export interface Leaver {
-  /** When the account was created. */
-  readonly since: Date
-  /** After this time, no write of the account is under way, in milliseconds. 0 or less: its writes are settled. */
-  readonly settlesInMs: number
-}
-
 /** The parts that {@link Users} works with. */
 export interface UsersParts {
   readonly collections: Pick<Collections, 'users' | 'versions'>
@@ -292,18 +284,12 @@ export class Users {
     return { changed, handle: leaver && handleIn(leaver) }
   }
 
-  /** When a deleted account was created, or undefined if it is removed. One command. */
-  async leavingSince(account: UserId, tx?: Tx): Promise<Date | undefined> {
-    const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
-    return (await this.parts.collections.users.findOne(leaving(account), options))?.createdAt
-  }
-
   /**
-   * A deleted account, or undefined if it is removed. The first call begins the time after
-   * which its writes are settled: by then the deletion is committed, and no other write of the account begins. One
-   * command.
+   * After how many milliseconds no write of a deleted account is under way: 0 or less, if its writes are settled. The first
+   * call begins that time: by then the deletion is committed, and no other write of the account begins. One command.
+   * @returns undefined if the account is removed.
    */
-  async settle(user: UserId): Promise<Leaver | undefined> {
+  async settle(user: UserId): Promise<number | undefined> {
     const settled = { $add: ['$$NOW', writesSettleMs] }
     const account = await this.parts.collections.users.findOneAndUpdate(
       leaving(user),
@@ -311,32 +297,22 @@ export class Users {
       {
         ...requestTimeout,
         returnDocument: 'after',
-        projection: {
-          createdAt: 1,
-          settlesAt: { $subtract: ['$settlesAt', '$$NOW'] },
-        },
+        projection: { settlesAt: { $subtract: ['$settlesAt', '$$NOW'] } },
       },
     )
-    if (!account) return undefined
     // The database's clock may have been set back since.
-    const settlesInMs = Math.min(Number(account.settlesAt), writesSettleMs)
-    return { since: account.createdAt, settlesInMs }
+    return account ? Math.min(Number(account.settlesAt), writesSettleMs) : undefined
   }
 
-  /**
-   * Ends a deleted account, and frees its handles and its subject. Changes nothing if it is not deleted, or was created at
-   * another time. Four commands.
-   * @param since when the deleted account was created.
-   */
-  async free(account: UserId, since: Date): Promise<void> {
+  /** Ends a deleted account, and frees its handles and its subject. A repeat changes nothing. Four commands. */
+  async free(account: UserId): Promise<void> {
     const { collections, handles, subjects } = this.parts
-    const mine = { ...leaving(account), createdAt: since }
-    const doc = await collections.users.findOne(mine, requestTimeout)
+    const doc = await collections.users.findOne(leaving(account), requestTimeout)
     if (!doc) return
     const subject = subjectIn(doc)
     if (subject !== undefined) await subjects.release(account, subject, doc.deletedAt as Date)
     await handles.release(account, [handleIn(doc), ...formerIn(doc)])
-    await collections.users.deleteOne(mine, requestTimeout)
+    await collections.users.deleteOne(leaving(account), requestTimeout)
   }
 
   /** The fields of a new account in their stored form. Sends no command. @throws {DomainError} BAD_USER_INPUT. */

@@ -1,5 +1,5 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
-import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
@@ -17,6 +17,12 @@ const batchSize = 200
 /** Number of history events removed in one command. */
 const eventBatchSize = 1_000
 
+/** The two sides of a block, each with the other. */
+const mirrorKinds = [
+  ['BLOCK', 'BLOCKED_BY'],
+  ['BLOCKED_BY', 'BLOCK'],
+] as const
+
 /** Edges of a user in one direction, and what the other users lose with them. */
 interface SomeEdges {
   readonly index: EdgeIndex
@@ -26,8 +32,8 @@ interface SomeEdges {
 }
 
 /**
- * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and the
- * user's own mutes and blocks. Mutes and blocks by other users stay.
+ * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and
+ * mutes and blocks in both directions.
  * Each batch is bounded and queries for what is left: a crash loses nothing, a repeat changes nothing.
  */
 export class GraphPurge {
@@ -40,7 +46,7 @@ export class GraphPurge {
 
   /**
    * Removes everything, or stops when the signal aborts. The removal is split if there are many followers. Before the
-   * last writes are settled, the edges of the followers stay, and their history.
+   * last writes are settled, the edges of the followers stay, with their history, and so do mutes by others.
    */
   async removeUser(user: UserId, removal: SplitRemoval): Promise<Pause | undefined> {
     const { following } = this.edges
@@ -53,7 +59,10 @@ export class GraphPurge {
     const own = { index: following, lost: { followers: -1 } }
     await removeAll(removal, () => this.removeEdges(user, own))
     await removeAll(removal, () => this.removeEvents({ user }))
-    if (removal.isSettled) await removeAll(removal, () => this.removeEvents({ followee: user }))
+    if (removal.isSettled) {
+      await removeAll(removal, () => this.removeEvents({ followee: user }))
+      await removeAll(removal, () => this.removeMutesOf(user))
+    }
     await removeAll(removal, () => this.removeRestrictions(user))
     return undefined
   }
@@ -115,25 +124,42 @@ export class GraphPurge {
     return events.length
   }
 
-  /** Removes each block with its mirror in one transaction. */
+  /** Removes mutes by others. */
+  private async removeMutesOf(other: UserId): Promise<number> {
+    const { restrictions } = this.collections
+    const mutes = { other, kind: 'MUTE' } as const
+    const docs = await restrictions.find(mutes, singleBatch).limit(batchSize).toArray()
+    if (docs.length === 0) return 0
+    const owners = docs.map(({ owner }) => owner)
+    return this.transactions.run(async (tx) => {
+      const some = { ...mutes, owner: { $in: owners } }
+      const { deletedCount } = await restrictions.deleteMany(some, { session: tx.session })
+      await raiseVersions(this.collections, relationsOf(owners), tx)
+      return deletedCount
+    })
+  }
+
+  /** Removes each side of a block with the other in one transaction. So blocks by others are found without an index. */
   private async removeRestrictions(owner: UserId): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {
       const { session } = tx
-      const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
       const docs = await restrictions
-        .find(own, { ...singleBatch, session })
+        .find({ owner }, { ...singleBatch, session, hint: { owner: 1, other: 1, kind: 1 } })
         .limit(batchSize)
         .toArray()
       if (docs.length === 0) return 0
-      const blocked = docs.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
-      if (blocked.length > 0) {
-        const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
+      const changed = new Set<string>([owner])
+      for (const [kind, mirror] of mirrorKinds) {
+        const others = docs.filter((doc) => doc.kind === kind).map(({ other }) => other)
+        if (others.length === 0) continue
+        const mirrors = { owner: { $in: others }, other: owner, kind: mirror }
         await restrictions.deleteMany(mirrors, { session })
+        for (const other of others) changed.add(other)
       }
       const ids = docs.map(({ _id }) => _id)
       await restrictions.deleteMany({ owner, _id: { $in: ids } }, { session })
-      await raiseVersions(this.collections, relationsOf([owner, ...blocked]), tx)
+      await raiseVersions(this.collections, relationsOf(changed), tx)
       return docs.length
     })
   }

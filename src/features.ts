@@ -46,7 +46,7 @@ export function createParts(core: Core): Parts {
 
 /** The task of every kind of job. */
 export function createTasks(parts: Parts): Tasks {
-  const { users, graph, ranges, walks, delivery, backfill, versions, idempotency } = parts
+  const { users, graph, ranges, walks, delivery, versions, idempotency } = parts
   const removals = all.map(({ removal }) => removal(parts))
   const steps = removalPhases.flatMap((phase) => removals.flatMap((steps) => steps[phase] ?? []))
   const deletion = deletionTasks({
@@ -63,14 +63,11 @@ export function createTasks(parts: Parts): Tasks {
     ],
     ofFollowers: {
       retract: (user, ids, run, range) => delivery.retractAll(user, ids, run, range),
-      removeEdges: (user, removal, range) => graph.removeFollowers(user, removal, range),
+      removeEdges: (user, run, range) => graph.removeFollowers(user, run, range),
     },
-    timelines: {
-      remove: async (user) => {
-        await delivery.deleteReader(user)
-        await versions.remove(user)
-      },
-      refill: (user, signal) => backfill.refillReader(user, signal),
+    removeTimelines: async (user) => {
+      await delivery.deleteReader(user)
+      await versions.remove(user)
     },
   })
   return Object.assign({}, deletion, ...all.map(({ tasks }) => tasks(parts)))

@@ -70,7 +70,14 @@ export const broadcasts: readonly Broadcast[] = [
     command: 'find',
     collection: 'follow_events',
     by: 'job',
-    why: 'The removal of an account finds the history of its followers, which is stored with each follower.',
+    why: 'The removal of an account finds the history that is stored with its followers.',
+  },
+  {
+    from: 'src/follows/purge.ts',
+    command: 'find',
+    collection: 'restrictions',
+    by: 'job',
+    why: 'The same for mutes.',
   },
   {
     from: 'src/users/stats.ts',

@@ -161,10 +161,9 @@ export class Engagements {
   /**
    * Takes back what a deleted user did, in bounded batches. A repeat goes on where it ended. While writes of the user may
    * be under way, it leaves the entries that such a write may still store.
-   * Each entry is taken out by its id, so that a purge that was held up changes nothing of another account under the id.
-   * @throws {DomainError} NOT_FOUND if an entry of another shape is left. Its like would be one of another account under the id.
+   * @throws {DomainError} NOT_FOUND if an entry of another shape is left: its like would stay.
    */
-  async purge(user: UserId, { signal, isSettled, isDue, onRemoved }: Removal): Promise<void> {
+  async purge(user: UserId, { signal, isSettled, onRemoved }: Removal): Promise<void> {
     const { userIndex, now } = this.parts
     const before = isSettled
       ? undefined
@@ -172,10 +171,7 @@ export class Engagements {
     for (;;) {
       signal.throwIfAborted()
       const batch = await userIndex.readBatch(user, 200, before)
-      if (batch.length === 0 && !isSettled) return
-      // Looked at after the entries were found: what was there before the account is gone is not that of another one under its id.
-      if (!(await isDue())) return
-      if (batch.length === 0) return userIndex.checkNoneMalformed(user)
+      if (batch.length === 0) return isSettled ? userIndex.checkNoneMalformed(user) : undefined
       for (const some of chunks(batch, 20)) {
         await Promise.all(
           some.map(async ({ kind, id, post }) => {

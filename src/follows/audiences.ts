@@ -6,7 +6,7 @@ import type { KnownAudience } from '../users/stats.ts'
 
 /** An author's followers, as they were under a version. */
 export interface Audience extends KnownAudience {
-  /** When the account was opened that has this version. Undefined: not read yet. */
+  /** When the account was opened. Undefined: not read yet. */
   readonly since?: Date | undefined
 }
 
@@ -15,9 +15,8 @@ const bytesMax = 16 * 1_048_576
 
 /**
  * The followers of authors with small audiences, in memory. They may have changed since: the transaction of a post
- * compares their version, which each follow, unfollow, block, import and repair changes together with the edges. An
- * account that is opened gets a version too, so nothing of an account is taken for that of another one under its id.
- * The audience used longest ago is dropped first.
+ * compares their version, which each follow, unfollow, block, import and repair changes together with the edges. The
+ * audience used longest ago is dropped first.
  */
 export class Audiences {
   private readonly kept = new LRUCache<UserId, Audience>({
@@ -48,11 +47,10 @@ export class Audiences {
     this.kept.set(author, audience)
   }
 
-  /** Notes when the account of a version was opened. */
-  noteSince(author: UserId, version: string, since: Date): void {
+  /** Notes when an account was opened. */
+  noteSince(author: UserId, since: Date): void {
     const audience = this.kept.get(author)
-    if (audience?.version === version && !audience.since)
-      this.kept.set(author, { ...audience, since })
+    if (audience && !audience.since) this.kept.set(author, { ...audience, since })
   }
 }
 

@@ -130,6 +130,7 @@ export const followCollections = {
     indexes: [
       { key: { owner: 1, other: 1, kind: 1 }, unique: true }, // membership
       { key: { owner: 1, kind: 1, _id: -1, other: 1 } }, // the lists by recency, covered
+      { key: { other: 1 }, partialFilterExpression: { kind: 'MUTE' } }, // the mutes of a deleted user
     ],
     // With the other user, because a celebrity may be blocked by any number of users.
     shardKey: { owner: 1, other: 1 },

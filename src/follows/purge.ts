@@ -1,5 +1,5 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
-import type { Collections, RestrictionDoc } from '../db/collections.ts'
+import type { Collections } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
@@ -8,7 +8,7 @@ import { inRange, type KeyRange } from '../jobs/ranges.ts'
 import type { Pause } from '../jobs/runner.ts'
 import { rangeSliceMs, timeSlice } from '../jobs/time-slice.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { Removal, SplitRemoval } from '../users/deletion.ts'
+import type { RemovalRun, SplitRemoval } from '../users/deletion.ts'
 import type { StatsChange, UserStats } from '../users/stats.ts'
 import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 
@@ -16,6 +16,12 @@ import { type EdgeIndex, type Edges, type StoredEdge, toEdge } from './edges.ts'
 const batchSize = 200
 /** Number of history events removed in one command. */
 const eventBatchSize = 1_000
+
+/** The two sides of a block, each with the other. */
+const mirrorKinds = [
+  ['BLOCK', 'BLOCKED_BY'],
+  ['BLOCKED_BY', 'BLOCK'],
+] as const
 
 /** Edges of a user in one direction, and what the other users lose with them. */
 interface SomeEdges {
@@ -26,8 +32,8 @@ interface SomeEdges {
 }
 
 /**
- * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and the
- * user's own mutes and blocks. Mutes and blocks by other users stay, so that a new account does not end them.
+ * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and
+ * mutes and blocks in both directions.
  * Each batch is bounded and queries for what is left: a crash loses nothing, a repeat changes nothing.
  */
 export class GraphPurge {
@@ -40,7 +46,7 @@ export class GraphPurge {
 
   /**
    * Removes everything, or stops when the signal aborts. The removal is split if there are many followers. Before the
-   * last writes are settled, the edges of the followers stay, and their history.
+   * last writes are settled, the edges of the followers stay, with their history, and so do mutes by others.
    */
   async removeUser(user: UserId, removal: SplitRemoval): Promise<Pause | undefined> {
     const { following } = this.edges
@@ -51,11 +57,13 @@ export class GraphPurge {
       await this.removeFollowers(user, removal)
     }
     const own = { index: following, lost: { followers: -1 } }
-    await removeAll(removal, () => this.removeEdges(user, own, removal))
-    await removeAll(removal, () => this.removeEvents({ user }, removal))
-    if (removal.isSettled)
-      await removeAll(removal, () => this.removeEvents({ followee: user }, removal))
-    await removeAll(removal, () => this.removeRestrictions(user, removal))
+    await removeAll(removal, () => this.removeEdges(user, own))
+    await removeAll(removal, () => this.removeEvents({ user }))
+    if (removal.isSettled) {
+      await removeAll(removal, () => this.removeEvents({ followee: user }))
+      await removeAll(removal, () => this.removeMutesOf(user))
+    }
+    await removeAll(removal, () => this.removeRestrictions(user))
     return undefined
   }
 
@@ -65,27 +73,22 @@ export class GraphPurge {
    */
   async removeFollowers(
     user: UserId,
-    removal: Removal,
+    run: RemovalRun,
     range?: KeyRange,
   ): Promise<'unfinished' | undefined> {
     const edgesToFollowers = { index: this.edges.followers, lost: { following: -1 }, range }
     const isDone = await removeAll(
-      removal,
-      () => this.removeEdges(user, edgesToFollowers, removal),
+      run,
+      () => this.removeEdges(user, edgesToFollowers),
       range && timeSlice(rangeSliceMs),
     )
     return isDone ? undefined : 'unfinished'
   }
 
-  private async removeEdges(
-    user: UserId,
-    { index, lost, range }: SomeEdges,
-    { isDue }: Removal,
-  ): Promise<number> {
+  private async removeEdges(user: UserId, { index, lost, range }: SomeEdges): Promise<number> {
     // Of the last try. Most likely it collided on their counters.
     let others: readonly UserId[] = []
     const remove = async (tx: Tx) => {
-      if (!(await isDue(tx))) return 0
       const among = range && { [index.other]: inRange(range) }
       const filter = { [index.owner]: user, ...among } as Filter<StoredEdge>
       const docs = await index.collection
@@ -104,10 +107,7 @@ export class GraphPurge {
     return this.transactions.run(lockedAgain((tx) => this.stats.lock(tx, others), remove))
   }
 
-  private async removeEvents(
-    end: { user: UserId } | { followee: UserId },
-    { isDue }: Removal,
-  ): Promise<number> {
+  private async removeEvents(end: { user: UserId } | { followee: UserId }): Promise<number> {
     const { follow_events } = this.collections
     const events = await follow_events
       .find(end, { ...singleBatch, projection: { _id: 1, user: 1 } })
@@ -115,8 +115,6 @@ export class GraphPurge {
       .toArray()
     if (events.length === 0) return 0
     const users = [...new Set(events.map(({ user }) => user as UserId))]
-    // Checked after the query: documents that exist before the account is gone are not those of another one under its id.
-    if (!(await isDue())) return 0
     const batch = {
       ...end,
       user: { $in: users },
@@ -126,26 +124,42 @@ export class GraphPurge {
     return events.length
   }
 
-  /** Removes each block with its mirror in one transaction, so that a late worker never removes those of another account under the same id. */
-  private async removeRestrictions(owner: UserId, { isDue }: Removal): Promise<number> {
+  /** Removes mutes by others. */
+  private async removeMutesOf(other: UserId): Promise<number> {
+    const { restrictions } = this.collections
+    const mutes = { other, kind: 'MUTE' } as const
+    const docs = await restrictions.find(mutes, singleBatch).limit(batchSize).toArray()
+    if (docs.length === 0) return 0
+    const owners = docs.map(({ owner }) => owner)
+    return this.transactions.run(async (tx) => {
+      const some = { ...mutes, owner: { $in: owners } }
+      const { deletedCount } = await restrictions.deleteMany(some, { session: tx.session })
+      await raiseVersions(this.collections, relationsOf(owners), tx)
+      return deletedCount
+    })
+  }
+
+  /** Removes each side of a block with the other in one transaction. So blocks by others are found without an index. */
+  private async removeRestrictions(owner: UserId): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {
       const { session } = tx
-      if (!(await isDue(tx))) return 0
-      const own = { owner, kind: { $in: ['MUTE', 'BLOCK'] as RestrictionDoc['kind'][] } }
       const docs = await restrictions
-        .find(own, { ...singleBatch, session })
+        .find({ owner }, { ...singleBatch, session, hint: { owner: 1, other: 1, kind: 1 } })
         .limit(batchSize)
         .toArray()
       if (docs.length === 0) return 0
-      const blocked = docs.filter(({ kind }) => kind === 'BLOCK').map(({ other }) => other)
-      if (blocked.length > 0) {
-        const mirrors = { owner: { $in: blocked }, other: owner, kind: 'BLOCKED_BY' } as const
+      const changed = new Set<string>([owner])
+      for (const [kind, mirror] of mirrorKinds) {
+        const others = docs.filter((doc) => doc.kind === kind).map(({ other }) => other)
+        if (others.length === 0) continue
+        const mirrors = { owner: { $in: others }, other: owner, kind: mirror }
         await restrictions.deleteMany(mirrors, { session })
+        for (const other of others) changed.add(other)
       }
       const ids = docs.map(({ _id }) => _id)
       await restrictions.deleteMany({ owner, _id: { $in: ids } }, { session })
-      await raiseVersions(this.collections, relationsOf([owner, ...blocked]), tx)
+      await raiseVersions(this.collections, relationsOf(changed), tx)
       return docs.length
     })
   }
@@ -153,7 +167,7 @@ export class GraphPurge {
 
 /** Removes batches until nothing is left, or the time slice is over. @returns whether nothing is left. */
 async function removeAll(
-  { signal, onRemoved }: Removal,
+  { signal, onRemoved }: RemovalRun,
   removeBatch: () => Promise<number>,
   isOver = () => false,
 ): Promise<boolean> {

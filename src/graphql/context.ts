@@ -29,7 +29,10 @@ interface RequestParts {
 export interface SignIn extends Charged {
   /** The account of the subject, or what stands for it before there is one. */
   readonly viewer: UserId
-  readonly subject: Subject
+  /** Null if a server acts for an account without a subject. */
+  readonly subject: Subject | null
+  /** Whether a server named the account, and so knows that there is one. */
+  readonly isByAccount: boolean
   readonly roles: ReadonlySet<Role>
 }
 
@@ -108,9 +111,18 @@ export class Context {
     return this.signIn?.roles ?? noRoles
   }
 
-  /** The subject of the viewer. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
-  requireSubject(): Subject {
-    return this.signIn?.subject ?? signInFirst()
+  /** The subject of the viewer, as {@link SignIn.subject}. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
+  requireSubject(): Subject | null {
+    return (this.signIn ?? signInFirst()).subject
+  }
+
+  /**
+   * The subject that may get an account. Undefined if a server acts for an account by its id.
+   * @throws {DomainError} UNAUTHENTICATED for an anonymous request.
+   */
+  newSubject(): Subject | undefined {
+    const { subject, isByAccount } = this.signIn ?? signInFirst()
+    return isByAccount ? undefined : (subject ?? undefined)
   }
 
   /**

@@ -40,8 +40,9 @@ export interface EngagementRef {
 }
 
 export const userNodeId = (account: UserId): string => encodeOpaque('User', account)
-/** The same before and after the viewer creates an account. */
-export const viewerNodeId = (subject: Subject): string => encodeOpaque('Viewer', keyOf(subject))
+/** The same before and after the viewer creates an account. @param of the account, if it has no subject. */
+export const viewerNodeId = (of: Subject | UserId): string =>
+  encodeOpaque('Viewer', typeof of === 'string' ? of : keyOf(of))
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)

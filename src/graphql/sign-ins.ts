@@ -66,7 +66,8 @@ export class SignIns {
   ): Promise<SignIn> {
     const server = scopes.has('act-for') ? subject : undefined
     if (actFor.length === 0) {
-      return { subject, roles, viewer: await this.viewerOf(subject), server, isActing: false }
+      const viewer = await this.viewerOf(subject)
+      return { subject, roles, viewer, server, isActing: false, isByAccount: false }
     }
     if (!server) throw refusedActing('FORBIDDEN', 'the token has no scope "act-for"')
     if (scope) scope.actor = subjectKey(server)
@@ -77,15 +78,15 @@ export class SignIns {
   private async userOf(
     { issuer, isMain }: Subject,
     headers: readonly string[],
-  ): Promise<Pick<SignIn, 'subject' | 'viewer'>> {
+  ): Promise<Pick<SignIn, 'subject' | 'viewer' | 'isByAccount'>> {
     const named = parseActFor(headers)
     if ('sub' in named) {
       const subject = { issuer, sub: named.sub, isMain }
-      return { subject, viewer: await this.viewerOf(subject) }
+      return { subject, viewer: await this.viewerOf(subject), isByAccount: false }
     }
     const subject = await this.services.users.subjectOf(named.account)
-    if (!subject) throw refusedActing('NOT_FOUND', 'no account has this id')
-    return { subject, viewer: named.account }
+    if (subject === undefined) throw refusedActing('NOT_FOUND', 'no account has this id')
+    return { subject, viewer: named.account, isByAccount: true }
   }
 
   private async viewerOf(subject: Subject) {

@@ -10,8 +10,6 @@ export interface Difference {
   readonly id: string
   /** The author, of a post. */
   readonly author?: string
-  /** When the account was opened: another account under the same id is another user. */
-  readonly since?: Date
   /** The number of repairs of this user or post at that instant. */
   readonly repairs: number
   /** What must be added to each counter. */
@@ -45,12 +43,12 @@ export const countersOf = ({ delta, counted }: Difference) =>
     return { name, expected: found + count, found }
   })
 
-type Counting = Pick<Collections, 'users' | 'user_stats' | 'posts'>
+type Counting = Pick<Collections, 'user_stats' | 'posts'>
 
 /**
  * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are kept.
  * Every repair raises the number of repairs under which its difference was computed, so no run adds it again. One
- * transaction of at most three commands.
+ * transaction of at most two commands.
  * @returns false if nothing was applied: one of the differences is outdated, because another run repaired it or its
  * owner is deleted.
  * @throws {DomainError} UNAVAILABLE if other writes keep colliding.
@@ -70,9 +68,9 @@ export async function applyDifferences(
   }
 }
 
-/** Writes before it reads, so that collisions show early. @throws {Outdated} if one of the differences is outdated. */
+/** @throws {Outdated} if one of the differences is outdated. */
 async function applyAll(
-  { users, user_stats, posts }: Counting,
+  { user_stats, posts }: Counting,
   tx: Tx,
   differences: readonly Difference[],
 ): Promise<void> {
@@ -82,11 +80,6 @@ async function applyAll(
   if (ofUsers.length > 0) {
     const { matchedCount } = await user_stats.bulkWrite(ofUsers.map(userUpdate), options)
     if (matchedCount < ofUsers.length) throw new Outdated()
-    const among = { _id: { $in: ofUsers.map(({ id }) => id) } }
-    const accounts = await users.find(among, { ...tx }).toArray()
-    const opened = new Map(accounts.map(({ _id, createdAt }) => [_id, createdAt.getTime()]))
-    const isSame = ({ id, since }: Difference) => opened.get(id) === since?.getTime()
-    if (!ofUsers.every(isSame)) throw new Outdated()
   }
   if (ofPosts.length > 0) {
     const { matchedCount } = await posts.bulkWrite(ofPosts.map(postUpdate), options)
@@ -94,7 +87,7 @@ async function applyAll(
   }
 }
 
-/** The user or post of a difference has changed its account or its number of repairs since the count. */
+/** The user or post of a difference is deleted, or has changed its number of repairs since the count. */
 class Outdated extends Error {
   override readonly name = 'Outdated'
 }

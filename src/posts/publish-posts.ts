@@ -107,7 +107,7 @@ async function insertPosts(
     [...kept].filter(([author, { version }]) => counted.get(author)?.audience === version),
   )
   const made = docs.map((doc) => doc && toPost(doc))
-  await saveResults(tx, parts, { posts, made, current })
+  await saveResults(tx, parts, { posts, made, kept })
   await collections.posts.insertMany(stored, { session: tx.session })
   const prepared = posts.flatMap(({ author, jobs }, at) => {
     const [doc, stats] = [docs[at], counted.get(author)]
@@ -119,7 +119,7 @@ async function insertPosts(
       .map((job) => jobs.prepare(tx, { ...job, known: facts }))
   })
   await outbox.insert(tx, prepared)
-  noteAccounts(tx, parts, counted)
+  noteAccounts(tx, parts, counted.keys())
   return made
 }
 
@@ -130,15 +130,14 @@ async function saveResults(
   {
     posts,
     made,
-    current,
+    kept,
   }: {
     readonly posts: readonly NewPost[]
     readonly made: readonly (Post | undefined)[]
-    /** Followers that have not changed since they were read, and so neither have the accounts. */
-    readonly current: ReadonlyMap<UserId, Audience>
+    readonly kept: ReadonlyMap<UserId, Audience>
   },
 ): Promise<void> {
-  for (const [author, { since }] of current) if (since) idempotency.noteAccount(tx, author, since)
+  for (const [author, { since }] of kept) if (since) idempotency.noteAccount(tx, author, since)
   const entries = posts.flatMap(({ idempotencyKey: key }, at) => {
     const result = made[at]
     return key && result ? [{ key, result }] : []
@@ -156,11 +155,11 @@ async function saveResults(
 function noteAccounts(
   tx: Tx,
   { audiences, transactions: { idempotency } }: PublishingParts,
-  counted: ReadonlyMap<UserId, CountedAuthor>,
+  authors: Iterable<UserId>,
 ): void {
-  for (const [author, { audience }] of counted) {
+  for (const author of authors) {
     const since = idempotency.accountOf(tx, author)
-    if (audience !== undefined && since) audiences.noteSince(author, audience, since)
+    if (since) audiences.noteSince(author, since)
   }
 }
 

@@ -4,20 +4,22 @@ import type { NewJob } from '../jobs/outbox.ts'
 import { isSplit, type KeyRange, type RangeJobs, rangeKind } from '../jobs/ranges.ts'
 import type { Pause, Task } from '../jobs/runner.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
-import type { Leaver, Users } from './users.ts'
+import type { Users } from './users.ts'
 
-/** A try to remove what a deleted account left. */
-export interface Removal {
+/** Watches and ends a removal in batches. */
+export interface RemovalRun {
   readonly signal: AbortSignal
-  /** Whether no write of the account that began before its deletion is still under way. */
-  readonly isSettled: boolean
-  /**
-   * Whether the account still waits for this removal, in the transaction's view if one is given. If not, the documents
-   * under the id belong to another account: this worker was held up for longer than its lease.
-   */
-  readonly isDue: (tx?: Tx) => Promise<boolean>
   /** Called after each batch with the number of removed documents. */
   readonly onRemoved: (count: number) => Promise<void>
+}
+
+/**
+ * A try to remove what a deleted account left. No other account ever has its id, so a worker that was held up for longer
+ * than its lease does no harm.
+ */
+export interface Removal extends RemovalRun {
+  /** Whether no write of the account that began before its deletion is still under way. */
+  readonly isSettled: boolean
 }
 
 /** A removal that may be split by ranges of the account's followers. */
@@ -59,22 +61,15 @@ export interface DeletionParts {
   /** The work of range jobs. A repeat goes on where the last try ended. */
   readonly ofFollowers: {
     retract(user: UserId, posts: readonly PostId[], run: Run, range: KeyRange): ReturnType<Task>
-    removeEdges(user: UserId, removal: Removal, range: KeyRange): Promise<'unfinished' | undefined>
+    removeEdges(user: UserId, run: RemovalRun, range: KeyRange): Promise<'unfinished' | undefined>
   }
-  /** The account's own timelines, removed last. */
-  readonly timelines: {
-    remove(user: UserId): Promise<void>
-    /** Fills the timelines again. */
-    refill(user: UserId, signal: AbortSignal): Promise<void>
-  }
+  /** Removes the account's own timelines, last. */
+  removeTimelines(user: UserId): Promise<void>
 }
 
 /** The kind of the job that ends a deleted account. Persisted. */
 export const deletionKind = 'user.deleted'
 const kind = deletionKind
-
-/** Another account has the id: nothing of this removal may change. */
-class RemovalOver extends Error {}
 
 /**
  * The tasks that end a deleted account: remove what is left of it, at once and again when its last writes are settled.
@@ -83,18 +78,17 @@ class RemovalOver extends Error {}
 export const deletionTasks = (parts: DeletionParts) => ({
   [kind]: deleteAccount(parts),
   [rangeKind(kind)]: parts.ranges.createTask(async ({ user: given, posts }, run, range) => {
-    const { users, ofFollowers } = parts
+    const { ofFollowers } = parts
     const user = given as UserId
     if (posts !== undefined) return ofFollowers.retract(user, posts as PostId[], run, range)
-    const leaver = await users.settle(user)
-    return leaver && ofFollowers.removeEdges(user, createRemoval(users, user, leaver, run), range)
+    return ofFollowers.removeEdges(user, toRemovalRun(run), range)
   }),
 })
 
 const deleteAccount =
   (parts: DeletionParts): Task =>
   async ({ user: given }, run) => {
-    const { users, ranges, steps, timelines } = parts
+    const { users, ranges, steps } = parts
     const user = given as UserId
     const waited = await ranges.wait(run)
     if (waited === 'ended') return ranges.leave(run, 'BULK')
@@ -102,27 +96,20 @@ const deleteAccount =
     const retractsAgain = isSplit(run.checkpoint) ? postsOf(run.checkpoint) : []
     // An operator dropped a range of the edges. What is left may be too little for another split.
     if (isSplit(run.checkpoint) && retractsAgain.length === 0) return ranges.leave(run, 'BULK')
-    const leaver = await users.settle(user)
-    if (!leaver) return
-    const removal = createRemoval(users, user, leaver, run)
-    const { isDue } = removal
-    const cutFollowers = () => parts.cutFollowers(user)
-    const split = createSplit(parts, user, removal, run)
-    try {
-      for (const remove of steps) {
-        const pause = await remove(user, { ...removal, retractsAgain, cutFollowers, split })
-        if (pause) return pause
-      }
-    } catch (error) {
-      if (error instanceof RemovalOver) return
-      throw error
+    const settlesInMs = await users.settle(user)
+    if (settlesInMs === undefined) return
+    const removal: SplitRemoval = {
+      ...{ ...toRemovalRun(run), isSettled: settlesInMs <= 0, retractsAgain },
+      cutFollowers: () => parts.cutFollowers(user),
+      split: createSplit(parts, user, run),
     }
-    if (!(await isDue())) return
-    if (!removal.isSettled) return { continuesInMs: leaver.settlesInMs }
-    await timelines.remove(user)
-    if (await isDue()) await users.free(user, leaver.since)
-    // The worker was held up until another account had the id, whose timelines were removed.
-    else await timelines.refill(user, run.signal)
+    for (const remove of steps) {
+      const pause = await remove(user, removal)
+      if (pause) return pause
+    }
+    if (!removal.isSettled) return { continuesInMs: settlesInMs }
+    await parts.removeTimelines(user)
+    await users.free(user)
   }
 
 /** The posts that the range jobs of a split retract. */
@@ -131,26 +118,14 @@ const postsOf = ({ payload }: { readonly payload?: NewJob['payload'] }) =>
 
 /** Creates {@link SplitRemoval.split} for one try. */
 const createSplit =
-  ({ ranges }: DeletionParts, user: UserId, { isDue }: Removal, run: Run): SplitRemoval['split'] =>
+  ({ ranges }: DeletionParts, user: UserId, run: Run): SplitRemoval['split'] =>
   (some, posts) => {
     const payload = { user, ...(posts && { posts: posts.ids }) }
-    return ranges.split(run, { kind, payload }, some, {
-      write: async (tx) => {
-        if (!(await isDue(tx))) throw new RemovalOver()
-        await posts?.remove(tx)
-      },
-    })
+    return ranges.split(run, { kind, payload }, some, posts && { write: posts.remove })
   }
 
-const createRemoval = (
-  users: Users,
-  user: UserId,
-  { since, settlesInMs }: Leaver,
-  run: Run,
-): Removal => ({
+const toRemovalRun = (run: Run): RemovalRun => ({
   signal: run.signal,
-  isSettled: settlesInMs <= 0,
-  isDue: async (tx) => (await users.leavingSince(user, tx))?.getTime() === since.getTime(),
   onRemoved: countRemoved(run),
 })
 

@@ -8,7 +8,7 @@ import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
+import { type Handle, isMintedUserId, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
 import { type AccountDraft, type Opened, openAccounts, openAll } from './open-accounts.ts'
@@ -51,14 +51,6 @@ export interface Deleted {
   readonly handle: Handle | null
 }
 
-/** A deleted account that is still being removed. */
-export interface Leaver {
-  /** When the account was created. */
-  readonly since: Date
-  /** After this time, no write of the account is under way, in milliseconds. 0 or less: its writes are settled. */
-  readonly settlesInMs: number
-}
-
 /** The parts that {@link Users} works with. */
 export interface UsersParts {
   readonly collections: Pick<Collections, 'users' | 'versions'>
@@ -98,15 +90,21 @@ export class Users {
     return new Map([...owners.values()].map((user) => [user.handle, user]))
   }
 
-  /** The subject of an account. Undefined without an account. One command, which concurrent reads of few accounts share. */
-  async subjectOf(account: UserId): Promise<Subject | undefined> {
+  /**
+   * The subject of an account, null for one without a subject. Undefined without an account. One command, which concurrent
+   * reads of few accounts share.
+   */
+  async subjectOf(account: UserId): Promise<Subject | null | undefined> {
     const docs = await this.loadDocs([account])
     const doc = docs.find(({ _id }) => _id === account)
-    return doc && usersIn([doc]).size > 0 ? subjectOfKey(subjectIn(doc)) : undefined
+    if (!doc || usersIn([doc]).size === 0) return undefined
+    const key = subjectIn(doc)
+    return key === undefined ? null : subjectOfKey(key)
   }
 
   /**
-   * Creates the account of a subject, with a new id. Costs {@link create}, and one command.
+   * Creates the account of a subject, with a new id. Costs {@link create}, and one command. One more if the subject has an
+   * account.
    * @param profile its handle defaults to the `sub`, if that is a handle.
    * @returns as {@link create}.
    * @throws {DomainError} as {@link create}; CONFLICT if the subject has an account, or a deleted one that is still being removed.
@@ -119,10 +117,10 @@ export class Users {
     if (handle === undefined) throw handleRequired()
     checkProfile(this.parts.reserved, handle, profile)
     for (let isLast = false; ; isLast = true) {
-      const owner = await this.parts.subjects.find(subject)
-      const account = owner ?? mintUserId()
+      const owner = await this.findOwner(subject)
+      const account = mintUserId()
       // A result belongs to the account, so that a repeat finds it there.
-      const key = idempotencyKey && { ...idempotencyKey, viewer: account }
+      const key = idempotencyKey && { ...idempotencyKey, viewer: owner ?? account }
       try {
         return await this.create(account, { ...profile, handle, subject }, key)
       } catch (error) {
@@ -133,6 +131,30 @@ export class Users {
         this.parts.subjects.forget(subject)
       }
     }
+  }
+
+  /**
+   * As {@link register} for a subject that has this account: only a repeat has a result. One command, none without a key.
+   * @throws {DomainError} CONFLICT.
+   */
+  async registerAgain(
+    account: UserId,
+    idempotencyKey: IdempotencyKey | undefined,
+  ): Promise<User | undefined> {
+    const key = idempotencyKey && { ...idempotencyKey, viewer: account }
+    const first = key && (await this.parts.transactions.idempotency.savedResult<User>(key))
+    if (!first) throw alreadyOpen()
+    return this.currentOf(first.result)
+  }
+
+  /** The account of a subject, also a deleted one. One command, and one more if there is one. */
+  private async findOwner(subject: Subject): Promise<UserId | undefined> {
+    const { subjects, collections } = this.parts
+    const owner = await subjects.find(subject)
+    if (owner === undefined) return undefined
+    const options = { ...requestTimeout, projection: { _id: 1 } }
+    // A process of an earlier release removes an account without its subject.
+    return (await collections.users.findOne({ _id: owner }, options)) ? owner : undefined
   }
 
   /**
@@ -158,7 +180,7 @@ export class Users {
     const created = await this.parts.transactions.run(async (tx) => {
       const [result] = await openAccounts(tx, this.parts, [draft])
       if (result instanceof DomainError) throw result
-      if (!result?.created) throw new DomainError('CONFLICT', 'You already have an account')
+      if (!result?.created) throw alreadyOpen()
       return toUser(draft.doc)
     }, idempotencyKey)
     return this.currentOf(created)
@@ -262,18 +284,12 @@ export class Users {
     return { changed, handle: leaver && handleIn(leaver) }
   }
 
-  /** When a deleted account was created, or undefined if it is removed. One command. */
-  async leavingSince(account: UserId, tx?: Tx): Promise<Date | undefined> {
-    const options = { ...requestTimeout, ...tx, projection: { createdAt: 1 } }
-    return (await this.parts.collections.users.findOne(leaving(account), options))?.createdAt
-  }
-
   /**
-   * A deleted account, or undefined if it is removed. The first call begins the time after
-   * which its writes are settled: by then the deletion is committed, and no other write of the account begins. One
-   * command.
+   * After how many milliseconds no write of a deleted account is under way: 0 or less, if its writes are settled. The first
+   * call begins that time: by then the deletion is committed, and no other write of the account begins. One command.
+   * @returns undefined if the account is removed.
    */
-  async settle(user: UserId): Promise<Leaver | undefined> {
+  async settle(user: UserId): Promise<number | undefined> {
     const settled = { $add: ['$$NOW', writesSettleMs] }
     const account = await this.parts.collections.users.findOneAndUpdate(
       leaving(user),
@@ -281,31 +297,22 @@ export class Users {
       {
         ...requestTimeout,
         returnDocument: 'after',
-        projection: {
-          createdAt: 1,
-          settlesAt: { $subtract: ['$settlesAt', '$$NOW'] },
-        },
+        projection: { settlesAt: { $subtract: ['$settlesAt', '$$NOW'] } },
       },
     )
-    if (!account) return undefined
     // The database's clock may have been set back since.
-    const settlesInMs = Math.min(Number(account.settlesAt), writesSettleMs)
-    return { since: account.createdAt, settlesInMs }
+    return account ? Math.min(Number(account.settlesAt), writesSettleMs) : undefined
   }
 
-  /**
-   * Ends a deleted account, and frees its handles and its subject. Changes nothing if it is not deleted, or was created at
-   * another time. Four commands.
-   * @param since when the deleted account was created.
-   */
-  async free(account: UserId, since: Date): Promise<void> {
+  /** Ends a deleted account, and frees its handles and its subject. A repeat changes nothing. Four commands. */
+  async free(account: UserId): Promise<void> {
     const { collections, handles, subjects } = this.parts
-    const mine = { ...leaving(account), createdAt: since }
-    const doc = await collections.users.findOne(mine, requestTimeout)
+    const doc = await collections.users.findOne(leaving(account), requestTimeout)
     if (!doc) return
-    await subjects.release(account, subjectIn(doc), doc.deletedAt as Date)
+    const subject = subjectIn(doc)
+    if (subject !== undefined) await subjects.release(account, subject, doc.deletedAt as Date)
     await handles.release(account, [handleIn(doc), ...formerIn(doc)])
-    await collections.users.deleteOne(mine, requestTimeout)
+    await collections.users.deleteOne(leaving(account), requestTimeout)
   }
 
   /** The fields of a new account in their stored form. Sends no command. @throws {DomainError} BAD_USER_INPUT. */
@@ -367,9 +374,11 @@ const leaving = (account: UserId) => ({ _id: account, deletedAt: { $exists: true
 const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
   formerHandles.map(({ handle }) => handle as Handle)
 
-/** The key of the subject of an account. */
-export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string =>
-  subject ?? subjectKey({ issuer: '', sub: _id })
+/** The key of the subject of an account. Undefined for an imported one whose subject had an account already. */
+export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string | undefined =>
+  subject ?? (isMintedUserId(_id) ? undefined : subjectKey({ issuer: '', sub: _id }))
+
+const alreadyOpen = (): DomainError => new DomainError('CONFLICT', 'You already have an account')
 
 const handleRequired = (): DomainError =>
   badInput('input.handle', 'is required: the subject of the token is no handle')

@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
-import type { UserId } from '../../src/lib/ids.ts'
+import { importGraph } from '../../src/imports/import-graph.ts'
+import type { Handle, UserId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
 import { type Answer, type TestApp, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
@@ -28,6 +32,21 @@ const acting = (user: string, authorization = ofServer) => ({
 })
 const byAccount = (account: UserId) => `account:${userNodeId(account)}`
 const bySubject = (sub: string) => `subject:${encodeURIComponent(sub)}`
+
+/** Creates the account of a subject of the main issuer. */
+async function register(sub: string, name: string): Promise<UserId> {
+  const query = `mutation { createUser(input: {name: "N", handle: "${name}"}) { user { id } } }`
+  await as(bySubject(sub), query)
+  return (await app.services.users.byHandles([name as Handle])).get(name as Handle)?.id as UserId
+}
+
+async function importEdges(edges: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'feedline-acting-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'edges.txt')
+  await writeFile(file, `${edges}\n`)
+  await importGraph(app.services, { file, mutual: false })
+}
 
 /** The data of a request that must succeed. */
 async function as(user: string, query: string, authorization = ofServer) {
@@ -66,6 +85,62 @@ describe.each([
     const query = 'mutation { createUser(input: {name: "Ann", handle: "another"}) { user { id } } }'
     const { errors } = await app.send({ query, headers: acting(name()) })
     expect(errors.map(({ extensions }) => extensions.code)).toEqual(['CONFLICT'])
+  })
+})
+
+describe('createUser for an account that a server names by its id', () => {
+  const create = (form = '') =>
+    `mutation { createUser(input: {name: "Eli", ${form}}) { user { id } viewer { id } } }`
+  const users = () => app.services.collections.users
+  const subjects = () => app.services.collections.subjects
+
+  test('opens none for an account without a subject', async () => {
+    await register('kay', 'kay.first')
+    await importEdges('kay lee')
+    const imported = await users().findOne({ handle: 'kay' })
+    const account = imported?._id as UserId
+    expect(imported).not.toHaveProperty('subject')
+    const before = await users().countDocuments()
+    for (const form of ['', 'handle: "second"', 'handle: "second", clientMutationId: "again"']) {
+      const { errors } = await app.send({
+        query: create(form),
+        headers: acting(byAccount(account)),
+      })
+      expect(errors.map(({ extensions }) => extensions.code)).toEqual(['CONFLICT'])
+    }
+    expect(await users().countDocuments()).toBe(before)
+    expect(await subjects().findOne({ account })).toBeNull()
+    const query = '{ viewer { id handle user { id } } }'
+    const { viewer } = await as(byAccount(account), query)
+    expect(viewer).toMatchObject({ handle: 'kay', user: { id: userNodeId(account) } })
+    // Nobody else is this viewer.
+    for (const sub of ['kay', account]) {
+      expect((await as(bySubject(sub), query)).viewer.id).not.toBe(viewer.id)
+    }
+    expect(await as(byAccount(account), `{ node(id: "${viewer.id}") { id } }`)).toEqual({
+      node: { id: viewer.id },
+    })
+    // It ends as others do.
+    await as(byAccount(account), 'mutation { deleteUser(input: {}) { changed } }')
+    await app.rest()
+    expect(await users().findOne({ _id: account })).toBeNull()
+    expect((await as(bySubject('kay'), query)).viewer.handle).toBe('kay.first')
+  })
+
+  test('opens none for an account whose subject is lost', async () => {
+    const account = await register('mel', 'mel')
+    await subjects().deleteOne({ account })
+    const { errors } = await app.send({
+      ...{ query: create('handle: "mel2"'), headers: acting(byAccount(account)) },
+    })
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(['CONFLICT'])
+  })
+
+  test('has the first result for a repeat', async () => {
+    const form = 'handle: "nia", clientMutationId: "open"'
+    const first = await as(bySubject('auth0|nia'), create(form))
+    const account = `account:${first.createUser.user.id}`
+    expect(await as(account, create(form))).toEqual(first)
   })
 })
 

@@ -6,7 +6,7 @@ import type { Call } from '../support/intercept.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { gate } from '../support/jobs.ts'
 import { useLateWrites } from '../support/late-writes.ts'
-import { handle, openAccounts, settleDeletions } from '../support/services.ts'
+import { handle, openAccounts, settleDeletions, subjectOf } from '../support/services.ts'
 
 const { harness, newScene, watched } = useLateWrites()
 
@@ -27,7 +27,7 @@ test('the time until a handle is free begins after the commit of the deletion', 
   expect(await pass()).toBe(writesSettleMs)
   await settleDeletions(harness.services.collections)
   expect(await pass()).toBeUndefined()
-  await harness.services.users.create(ben, { name: 'Next' })
+  await harness.services.users.register(subjectOf(ben), { name: 'Next' })
 })
 
 test('a follow whose deadline passes while its batch commits write by write is refused', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createIdempotencyKey } from '../../src/db/idempotency.ts'
 import { readConfig } from '../../src/environment.ts'
 import { importRelations } from '../../src/imports/import-relations.ts'
 import { reconcile } from '../../src/integrity/run.ts'
@@ -160,4 +161,37 @@ test('a repair takes no handle from an account that takes it at the same time', 
   await reconcileDuring('bulkWrite', () => users.update(max, { handle: handleOf('lea') }))
   expect(await collections.handles.findOne({ _id: 'lea' })).toEqual({ _id: 'lea', account: max })
   expect(await findings()).toEqual([`handle ${lea} "lea"`])
+})
+
+test('an account has a new id if an earlier release removed the one before without its subject', async () => {
+  const { users, collections } = harness.services
+  const before = await register('nat')
+  await collections.users.deleteOne({ _id: before })
+  await collections.user_stats.deleteOne({ _id: before })
+  const key = createIdempotencyKey(before, 'createUser', { clientMutationId: 'open' })
+  const open = () => users.register(subjectOf('nat'), { name: 'Nat' }, key)
+  const account = (await open())?.id
+  expect(account).not.toBe(before)
+  expect((await open())?.id).toBe(account)
+  expect(await users.byHandles([handleOf('nat')])).toMatchObject(
+    new Map([[handleOf('nat'), { id: account }]]),
+  )
+})
+
+test('an account has a new id if the one before ended while its subject was looked up', async () => {
+  const { collections } = harness.services
+  const before = await register('oli')
+  const find = collections.users.findOne.bind(collections.users)
+  const removed = { [keyOf(handle('oli'))]: collections.subjects, oli: collections.handles }
+  collections.users.findOne = (async (...call: Parameters<typeof find>) => {
+    collections.users.findOne = find
+    const found = await find(...call)
+    await collections.users.deleteOne({ _id: before })
+    await collections.user_stats.deleteOne({ _id: before })
+    for (const [_id, names] of Object.entries(removed)) await names.deleteOne({ _id } as never)
+    return found
+  }) as typeof find
+  const account = await register('oli')
+  expect(account).not.toBe(before)
+  expect(await collections.users.findOne({ _id: before })).toBeNull()
 })

@@ -2,14 +2,13 @@ import { expect, test } from 'vitest'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { persist } from '../support/eventually.ts'
-import type { Call } from '../support/intercept.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { gate } from '../support/jobs.ts'
 import { useLateWrites } from '../support/late-writes.ts'
 import { failCommand } from '../support/mongo.ts'
-import { handle, openAccounts, settleDeletions } from '../support/services.ts'
+import { keyOf, settleDeletions, subjectOf } from '../support/services.ts'
 
-const { harness, newScene, watched, likersOf } = useLateWrites()
+const { harness, newScene, watched } = useLateWrites()
 /** Removes an account in these services. On a busy machine it may end and be tried again, as jobs are. */
 const remove = ({ tasks }: Pick<Services, 'tasks'>, user: UserId) =>
   persist(async () => tasks['user.deleted']?.({ user }, joblessRun()))
@@ -44,77 +43,31 @@ test('a like that fails leaves no by-user entry', async () => {
   expect(await collections.engagements_by_user.countDocuments({ user: ben })).toBe(0)
 })
 
-test('a purge that is delayed past its lease deletes nothing of the next owner', async () => {
-  const { post, ben } = await newScene(0)
-  const { services } = harness
-  const other = handle(`${ben}-other`)
-  await openAccounts(services, [other])
-  await services.engagements.add('likes', ben, post)
-  await services.restrictions.block(ben, other)
-  await services.users.delete(ben)
-  await settleDeletions(services.collections)
-  // One purge is held before it deletes a block, another before it removes the like.
-  const moments = [
-    ({ collection, method }: Call) => collection === 'restrictions' && method === 'deleteMany',
-    ({ collection, method }: Call) => collection === 'posts' && method === 'bulkWrite',
-  ]
-  const stale: Promise<unknown>[] = []
-  const goOn: (() => void)[] = []
-  for (const isMoment of moments) {
-    const [reached, going] = [gate(), gate()]
-    const held = watched(async (call) => {
-      if (!isMoment(call)) return
-      reached.open()
-      await going.opened
-    })
-    stale.push(remove(held, ben))
-    await reached.opened
-    goOn.push(going.open)
-    // The second purge is held at the like only after another purge deleted the block.
-    if (stale.length === 1) {
-      await services.collections.restrictions.deleteMany({ owner: ben })
-      await services.collections.restrictions.deleteMany({ owner: other })
-    }
-  }
-  await harness.rest()
-  await services.users.create(ben, { name: 'Another Ben' })
-  await services.engagements.add('likes', ben, post)
-  await services.restrictions.block(ben, other)
-  for (const open of goOn) open()
-  await Promise.all(stale)
-  expect(await likersOf(post)).toEqual([ben])
-  expect(await services.collections.engagements_by_user.countDocuments({ user: ben })).toBe(1)
-  const { restrictions } = services.collections
-  expect(await restrictions.countDocuments({ owner: other, other: ben, kind: 'BLOCKED_BY' })).toBe(
-    1,
-  )
-  expect((await services.posts.byRefs([post])).get(post.id)?.likeCount).toBe(1)
-})
-
-test('a delayed purge does not release the handle of a next owner who is also deleted', async () => {
+test('a delayed purge takes neither the handle nor the subject from the next account', async () => {
   const { ben } = await newScene(0)
-  const { services } = harness
-  await services.users.delete(ben)
-  await settleDeletions(services.collections)
+  const { users, collections } = harness.services
+  await users.delete(ben)
+  await settleDeletions(collections)
   const [reached, going] = [gate(), gate()]
   const held = watched(async ({ collection, method }) => {
-    if (collection !== 'users' || method !== 'deleteOne') return
+    if (collection !== 'subjects' || method !== 'updateOne') return
     reached.open()
     await going.opened
   })
   const stale = remove(held, ben)
   await reached.opened
   await harness.rest()
-  await services.users.create(ben, { name: 'Another Ben' })
-  await services.users.delete(ben)
+  const next = await users.register(subjectOf(ben), { name: 'Next' })
   going.open()
   await stale
-  expect(await services.collections.users.countDocuments({ _id: ben })).toBe(1)
-  await harness.rest()
-  expect(await services.collections.users.countDocuments({ _id: ben })).toBe(0)
+  const named = { account: next?.id }
+  expect(await collections.handles.findOne({ _id: ben })).toEqual({ _id: ben, ...named })
+  expect(await collections.subjects.findOne({ _id: keyOf(ben) })).toEqual({
+    ...{ _id: keyOf(ben), ...named },
+  })
 })
 
-test('a like whose transaction is open is never the like of the next owner of the handle', async () => {
+test('a like whose transaction is open at the deletion does not stay', async () => {
   const { post, ben, fans, likers } = await newScene(1)
   const [reached, going] = [gate(), gate()]
   const held = watched(async ({ collection, method }) => {
@@ -130,13 +83,9 @@ test('a like whose transaction is open is never the like of the next owner of th
   await harness.services.users.delete(ben)
   const pause = await remove(harness.services, ben)
   expect(pause).toEqual({ continuesInMs: expect.any(Number) })
-  await expect(harness.services.users.create(ben, { name: 'Next' })).rejects.toMatchObject({
-    code: 'CONFLICT',
-  })
   going.open()
   expect(['stored', 'NOT_FOUND']).toContain(await like)
   await settleDeletions(harness.services.collections)
   await harness.rest()
-  await harness.services.users.create(ben, { name: 'Next' })
   expect((await likers()).sort()).toEqual([...fans].sort())
 })

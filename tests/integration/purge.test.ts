@@ -1,6 +1,8 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
+import type { RestrictionDoc } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { relationsOf } from '../../src/db/versions.ts'
 import { JobQueue } from '../../src/jobs/queue.ts'
 import { type Task, Worker } from '../../src/jobs/worker.ts'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
@@ -70,7 +72,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     expect(await problemsOf(harness, 'c-')).toEqual([])
   })
 
-  test('a purge deletes the user’s mutes and blocks with their mirrors, and keeps those of others', async () => {
+  test('a purge deletes mutes and blocks in both directions', async () => {
     const { services } = harness
     const [gone, ...others] = Array.from({ length: 4 }, (_, n) => handle(`r-${n}`))
     const [muted, blocked, blocker] = others
@@ -84,11 +86,44 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     await harness.rest()
     const { restrictions } = services.collections
     const left = await restrictions.find({ owner: { $in: [gone, ...others] } }).toArray()
-    expect(left.map(({ owner, other, kind }) => `${owner} ${kind} ${other}`).sort()).toEqual([
-      `${gone} BLOCKED_BY ${blocker}`,
-      `${muted} MUTE ${gone}`,
-      `${blocker} BLOCK ${gone}`,
-    ])
+    expect(left).toEqual([])
+  })
+
+  test('a purge of an account that many mute and block deletes a bounded number at once, with new versions', async () => {
+    const { services } = harness
+    const { restrictions, versions } = services.collections
+    const gone = handle('m-gone')
+    const [blockers, muters] = ['block', 'mute'].map((prefix) =>
+      Array.from({ length: 450 }, (_, n) => handle(`m-${prefix}${n}`)),
+    ) as [UserId[], UserId[]]
+    const [one, another, muter] = [blockers[0], blockers[449], muters[0]] as [
+      UserId,
+      UserId,
+      UserId,
+    ]
+    await openAccounts(services, [gone, ...blockers, ...muters])
+    const mint = new IdMint(harness.clock.now)
+    const side = (owner: UserId, other: UserId, kind: RestrictionDoc['kind']) => ({
+      ...{ _id: toObjectId(mint.next<EdgeId>()), owner, other, kind },
+    })
+    await restrictions.insertMany(
+      blockers.flatMap((by) => [side(by, gone, 'BLOCK'), side(gone, by, 'BLOCKED_BY')]),
+    )
+    await restrictions.insertMany(muters.map((by) => side(by, gone, 'MUTE')))
+    // One blocks and is blocked, and is muted too.
+    await services.restrictions.mute(gone, another)
+    await services.restrictions.block(gone, another)
+    const before = await services.versions.loadOrCreate(relationsOf([one, another, muter]))
+    await services.users.delete(gone)
+    const { commands } = await recorded(harness.database.client, harness.rest)
+    const deletes = commands
+      .filter(({ name, collection }) => name === 'delete' && collection === 'restrictions')
+      .flatMap(({ command }) => command.deletes)
+    expect(deletes.length).toBeGreaterThanOrEqual(9)
+    for (const { q } of deletes) expect((q._id ?? q.owner).$in.length).toBeLessThanOrEqual(200)
+    expect(await restrictions.countDocuments({ $or: [{ owner: gone }, { other: gone }] })).toBe(0)
+    for (const [_id, value] of before)
+      expect(await versions.findOne({ _id })).not.toMatchObject({ value })
   })
 
   /** A deleted user with many followers, before the purge. */

@@ -9,7 +9,6 @@ import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
 import { type StatsChange, UserStats } from '../../src/users/stats.ts'
 import type { Pair } from '../../src/visibility/visibility.ts'
 import { noteFact } from '../support/facts.ts'
-import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
 import { patient } from '../support/patience.ts'
 import { sampledFollowing } from '../support/repetition.ts'
@@ -20,6 +19,7 @@ import {
   openAccounts,
   problemsOf,
   settleDeletions,
+  subjectOf,
   useServices,
 } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
@@ -133,23 +133,6 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     await reopened(gone, 'pf-')
   })
 
-  test('a repeated purge deletes nothing of the next owner of the handle', async () => {
-    const { services } = harness
-    const [again, fan] = [handle('r-again'), handle('r-fan')]
-    await openAccounts(services, [again, fan])
-    await services.users.delete(again)
-    await harness.rest()
-    await services.users.create(again, { name: 'again' })
-    await services.posts.create(again, { text: 'back' })
-    await services.follows.follow(fan, again)
-    await services.tasks['user.deleted']?.({ user: again }, joblessRun())
-    expect((await services.stats.byIds([again])).get(again)).toMatchObject({
-      followers: 1,
-      posts: 1,
-    })
-    expect(await problemsOf(harness, 'r-')).toEqual([])
-  })
-
   /** A user with 250 followers, who follows them back, and posts: deleted, not purged. */
   async function popular(prefix: string): Promise<UserId> {
     const { services } = harness
@@ -207,10 +190,8 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     const { services } = harness
     await harness.rest()
     expect(await problemsOf(harness, prefix)).toEqual([])
-    expect(await services.users.create(user, { name: 'again' })).toMatchObject({ handle: user })
-    const zero = { followers: 0, following: 0, posts: 0 }
-    expect((await services.stats.byIds([user])).get(user)).toEqual(zero)
-    expect(await problemsOf(harness, prefix)).toEqual([])
+    const next = await services.users.register(subjectOf(user), { name: 'again' })
+    expect(next).toMatchObject({ handle: user })
   }
 })
 

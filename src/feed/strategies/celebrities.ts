@@ -20,7 +20,7 @@ const clockMarginMs = 60_000
 
 /** The parts that {@link Celebrities} works with. */
 export interface CelebritiesParts {
-  readonly collections: Pick<Collections, 'celebrities' | 'strategies' | 'users'>
+  readonly collections: Pick<Collections, 'celebrities' | 'strategies'>
   /** Runs a transaction that excludes other changes of registrations. */
   readonly runExclusive: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
   readonly versions: Pick<Versions, 'isOn'>
@@ -102,14 +102,11 @@ export class Celebrities {
     return isAdded
   }
 
-  /** Forgets a deleted author. One command, and a transaction of six for a celebrity. */
+  /** Forgets a deleted author. One command, and a transaction of five for a celebrity. */
   async remove(author: UserId): Promise<void> {
     const { collections, mint, runExclusive } = this.parts
     if (!(await collections.celebrities.findOne({ _id: author }, requestTimeout))) return
     await runExclusive(async (tx) => {
-      // This worker may have been held up until another account had the id.
-      if (await collections.users.findOne({ _id: author, deletedAt: { $exists: false } }, tx))
-        return
       await this.changeRegistration(tx, toObjectId(mint.next<PostId>()))
       await collections.celebrities.deleteOne({ _id: author }, tx)
     })

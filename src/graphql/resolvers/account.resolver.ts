@@ -30,9 +30,11 @@ export class AccountResolver {
     const result = await mutate(ctx, 'createUser', input, {
       parse: { handle: () => parseNewHandle(input.handle) },
       check: () => users.checkProfile(input),
-      run: async ({ handle, idempotencyKey }) => {
-        const subject = ctx.requireSubject()
-        const user = await users.register(subject, { ...input, handle }, idempotencyKey)
+      run: async ({ viewer, handle, idempotencyKey }) => {
+        const subject = ctx.newSubject()
+        const user = subject
+          ? await users.register(subject, { ...input, handle }, idempotencyKey)
+          : await users.registerAgain(viewer, idempotencyKey)
         if (user) ctx.enterAccount(user.id)
         return { user }
       },

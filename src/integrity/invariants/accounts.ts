@@ -22,7 +22,6 @@ interface CountedUser extends Partial<Readonly<Record<(typeof userCounters)[numb
   readonly key: string
   /** MALFORMED: the invariant `document-shapes` names it. */
   readonly account?: 'LIVE' | 'LEAVING' | 'MALFORMED'
-  readonly createdAt?: Date
   readonly stats?: UserStatsDoc
 }
 
@@ -127,10 +126,10 @@ function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountVi
 }
 
 function differenceIn(user: CountedUser): Difference | undefined {
-  const { key: id, account, createdAt, stats } = user
+  const { key: id, account, stats } = user
   if (account !== 'LIVE' || !stats || !conforms(shapes.user_stats, stats)) return undefined
   return differenceOf(
-    { kind: 'USER', id, repairs: stats.repairs ?? 0, ...(createdAt && { since: createdAt }) },
+    { kind: 'USER', id, repairs: stats.repairs ?? 0 },
     userCounters.map((name) => [name, stats[name], user[name] ?? 0]),
   )
 }
@@ -203,7 +202,7 @@ function documents(
 ): AsyncIterable<CountedUser>[] {
   async function* stored(): AsyncGenerator<CountedUser> {
     for await (const doc of users.find({ _id: ids }, { ...at }).sort({ _id: 1 })) {
-      yield { key: doc._id, createdAt: doc.createdAt, account: accountState(doc) }
+      yield { key: doc._id, account: accountState(doc) }
     }
   }
   async function* counters(): AsyncGenerator<CountedUser> {

@@ -4,7 +4,7 @@ import { conforms } from '../../db/shape.ts'
 import { fieldsConform, shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { batches } from '../../lib/batch.ts'
-import { isMintedUserId, type UserId } from '../../lib/ids.ts'
+import type { UserId } from '../../lib/ids.ts'
 import { handleIn } from '../../users/profile.ts'
 import { subjectIn } from '../../users/users.ts'
 import { walk } from '../inspect.ts'
@@ -128,9 +128,8 @@ export const checkHandlesAndSubjects: Check = async (run) => {
 function namesIn(run: Run, collection: NamingCollection, account: NamedAccount): Name[] {
   const toName = (key: string, until?: Date) => ({ collection, key, account: account._id, until })
   if (collection === 'subjects') {
-    // The subject of an imported account may belong to another one.
-    const isWithout = account.subject === undefined && isMintedUserId(account._id)
-    return isWithout ? [] : [toName(subjectIn(account))]
+    const subject = subjectIn(account)
+    return subject === undefined ? [] : [toName(subject)]
   }
   const current = handleIn(account)
   const former = (account.formerHandles ?? []).filter(

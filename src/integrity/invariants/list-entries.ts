@@ -40,7 +40,7 @@ interface EntryViolation extends Violation {
   readonly entry: Entry
   readonly author: string
   readonly problem: Suspect['problem']
-  /** The actor has no account. The entry would become a like of another account under its id. */
+  /** The actor has no account. The entry should have ended with it. */
   readonly gone: boolean
 }
 

@@ -103,7 +103,7 @@ export class Model {
     return this.posts.length < before ? 'changed' : 'unchanged'
   }
 
-  /** Deletes the data of deleted users and releases their handles. Mutes and blocks of other users stay. */
+  /** Deletes the data of deleted users and releases their handles. */
   rest(): void {
     for (const user of this.leavers()) this.purged(user)
   }
@@ -113,16 +113,19 @@ export class Model {
     const followers = this.users().filter((one) => this.edges.has(pair(one, user)))
     this.leaving.delete(user)
     this.removeOwn(user)
-    for (const key of [...this.edges.keys()]) if (key.endsWith(`>${user}`)) this.edges.delete(key)
+    for (const given of [this.edges, this.mutes]) {
+      for (const key of [...given.keys()]) if (key.endsWith(`>${user}`)) given.delete(key)
+    }
     return followers
   }
 
-  /** Deletes what a deleted user owned. Until {@link purged}, the follows by others stay. */
+  /** Deletes what a deleted user owned, and blocks by others. Until {@link purged}, their follows and mutes stay. */
   removeOwn(user: UserId): void {
     this.posts = this.posts.filter(({ author }) => author !== user)
     for (const own of [this.edges, this.mutes, this.blocks]) {
       for (const key of [...own.keys()]) if (key.startsWith(`${user}>`)) own.delete(key)
     }
+    for (const key of [...this.blocks]) if (key.endsWith(`>${user}`)) this.blocks.delete(key)
   }
 
   /** The deleted users whose data may still exist. */

@@ -124,12 +124,13 @@ export async function drop(
  * @returns the followers that each of their users had until then.
  */
 export async function noteReleased(
-  { users }: Services,
+  { collections: { users } }: Services,
   model: Model,
 ): Promise<ReadonlyMap<UserId, readonly UserId[]>> {
   const released = new Map<UserId, readonly UserId[]>()
   for (const user of model.leavers()) {
-    if (!(await users.leavingSince(user))) released.set(user, model.purged(user))
+    const leaving = { _id: user, deletedAt: { $exists: true } }
+    if (!(await users.findOne(leaving))) released.set(user, model.purged(user))
   }
   return released
 }

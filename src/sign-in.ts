@@ -40,6 +40,8 @@ export interface TokenSource {
 /** A source that alone verifies the tokens of its issuer. */
 export interface ListedIssuer extends TokenSource {
   readonly issuer: string
+  /** The issuer for whose subjects tokens with the scope `act-for` act. Undefined: they act for nobody. */
+  readonly actFor: string | undefined
 }
 
 /** How the viewer of a request is known. */
@@ -111,6 +113,7 @@ const fields = {
   algorithms: algorithmList.optional(),
   subjectClaim: claimName.default('sub'),
   rolesClaim: claimName.optional(),
+  actFor: issuerName.optional(),
 }
 const fieldNames = Object.keys(fields).join(', ')
 
@@ -125,7 +128,7 @@ const listedIssuer = z
   })
   .transform(
     (entry): ListedIssuer => ({
-      ...{ secret: undefined, jwksUrl: undefined, rolesClaim: undefined },
+      ...{ secret: undefined, jwksUrl: undefined, rolesClaim: undefined, actFor: undefined },
       ...entry,
       algorithms: entry.algorithms ?? defaultAlgorithms(kindOf(entry)),
     }),
@@ -281,5 +284,8 @@ export function authProblems(e: Values, environment: Given, isRequired: boolean)
   if (wrong) problems.push(`AUTH_ALGORITHMS: ${wrong}`)
   const same = e.AUTH_ISSUERS?.findIndex(({ issuer }) => issuer === e.AUTH_ISSUER) ?? -1
   if (same >= 0) problems.push(`AUTH_ISSUERS: ${same}.issuer must not be AUTH_ISSUER`)
+  for (const [at, { actFor }] of e.AUTH_ISSUERS?.entries() ?? [])
+    if (actFor !== undefined && isOfMainKeys(authConfig(e, false), actFor) === undefined)
+      problems.push(`AUTH_ISSUERS: ${at}.actFor must be AUTH_ISSUER or an issuer of AUTH_ISSUERS`)
   return problems
 }

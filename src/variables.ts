@@ -85,7 +85,7 @@ export const serving = {
   RATE_LIMIT_MUTATIONS: {
     schema: perMinute(1),
     unset: '`600` in production, else `0`',
-    reason: 'Likewise the number of mutations',
+    reason: 'Likewise the number of mutations, and of users of `createUsers` and `followUsers`',
     processes: 'own',
   },
   RATE_LIMIT_ACTING: {

@@ -16,6 +16,12 @@ export interface IdempotencyKey {
   readonly earlier?: readonly Buffer[] | undefined
 }
 
+/** A clientMutationId of a part of a mutation, or of another sender, which no client can send but by a hash. */
+export const deriveId = (clientMutationId: string, within: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([clientMutationId, within]))
+    .digest('base64url')
+
 interface MutationInput {
   readonly clientMutationId?: string | undefined
 }

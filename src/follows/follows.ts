@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import { type EdgeSource, edgeSources } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
-import { createIdempotencyKey, type IdempotencyKey } from '../db/idempotency.ts'
+import { createIdempotencyKey, deriveId, type IdempotencyKey } from '../db/idempotency.ts'
 import type { Filter } from '../db/mongo.ts'
 import { fromObjectId, isObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
@@ -407,10 +406,9 @@ function listOf(
 const outcomeOf = (follow: PromiseSettledResult<FollowChange>): FollowChange | DomainError =>
   follow.status === 'fulfilled' ? follow.value : refusalOf(follow.reason)
 
-/** The key of one of several follows, which no client can send for another mutation but by a hash. */
+/** The key of one of several follows. */
 function keyOfOne({ viewer, clientMutationId }: IdempotencyKey, followee: UserId) {
-  const name = JSON.stringify([clientMutationId, followee])
-  const id = createHash('sha256').update(name).digest('base64url')
+  const id = deriveId(clientMutationId, followee)
   return createIdempotencyKey(viewer, 'followUsers', { clientMutationId: id })
 }
 

@@ -6,7 +6,7 @@ import {
   roleNames,
   type Scope,
   type SignedIn,
-  type Subject,
+  type SubjectIssuer,
   scopeNames,
   subjectRule,
 } from '../users/subject.ts'
@@ -19,7 +19,11 @@ export const refused = (problem: string, cause?: unknown): DomainError =>
 export type Claims = Readonly<Record<string, unknown>>
 
 /** How the claims of a token are read. */
-export type ClaimRule = Pick<TokenSource, 'subjectClaim' | 'rolesClaim'> & Pick<Subject, 'isMain'>
+export interface ClaimRule extends Pick<TokenSource, 'subjectClaim' | 'rolesClaim'> {
+  readonly isMain: boolean
+  /** Whose subjects a token with the scope `act-for` acts for. The main keys: those of the `iss` of the token. */
+  readonly actsFor?: SubjectIssuer | undefined
+}
 
 /**
  * Reads verified claims. Keeps no role and no scope that the server does not know.
@@ -30,13 +34,17 @@ export function readClaims(claims: Claims, rule: ClaimRule): SignedIn {
   const issuer = readIssuer(claims)
   const sub = checkSubject(claimOf(claims, subjectClaim), subjectClaim)
   const roles = rolesClaim === undefined ? [] : wordsOf(claimOf(claims, rolesClaim), /[\s,]+/)
-  const scopes = ['scope', 'scp'].flatMap((name) => wordsOf(ownValue(claims, name), / +/))
+  const words = ['scope', 'scp'].flatMap((name) => wordsOf(ownValue(claims, name), / +/))
+  const scopes = setOf(scopeNames.filter((name) => words.includes(name)))
+  const subject = { issuer, sub, isMain }
+  const { actsFor = isMain ? subject : undefined } = rule
   return {
-    subject: { issuer, sub, isMain },
+    subject,
     roles: setOf(
       roleNames.filter((name) => roles.some((role) => role.toLowerCase() === name.toLowerCase())),
     ),
-    scopes: setOf(scopeNames.filter((name) => scopes.includes(name))),
+    scopes,
+    ...(scopes.has('act-for') && { actsFor }),
   }
 }
 

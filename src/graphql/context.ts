@@ -1,8 +1,10 @@
 import type { DocumentNode } from 'graphql'
+import { deriveId } from '../db/idempotency.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
-import type { Role, Subject } from '../users/subject.ts'
+import type { Role, Subject, SubjectIssuer } from '../users/subject.ts'
+import { subjectKey } from '../users/subjects.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import type { Charge, Charged, Client, RateLimitState } from './rate-limit.ts'
@@ -31,6 +33,8 @@ export interface SignIn extends Charged {
   readonly viewer: UserId
   /** Null if a server acts for an account without a subject. */
   readonly subject: Subject | null
+  /** Whose subjects a server may create. Undefined for other senders. */
+  readonly actsFor: SubjectIssuer | undefined
   /** Whether a server named the account, and so knows that there is one. */
   readonly isByAccount: boolean
   readonly roles: ReadonlySet<Role>
@@ -126,16 +130,27 @@ export class Context {
   }
 
   /**
-   * The subject of a server that may act for users, and acts for none in this request.
+   * A server that may act for users, and acts for none in this request, and whose subjects its users are.
    * @throws {DomainError} UNAUTHENTICATED for an anonymous request; FORBIDDEN for any other token, and a user's request.
    */
-  requireServer(): Subject {
-    const { server, isActing } = this.signIn ?? signInFirst()
-    if (server && !isActing) return server
+  requireServer(): { readonly server: Subject; readonly actsFor: SubjectIssuer } {
+    const { server, actsFor, isActing } = this.signIn ?? signInFirst()
+    if (server && actsFor && !isActing) return { server, actsFor }
     throw new DomainError(
       'FORBIDDEN',
       'Only a server may do this: send a token with the scope "act-for", without Feedline-Act-For',
     )
+  }
+
+  /**
+   * The clientMutationId of the viewer's idempotency key. One that a server sends for a user is never that of the user, nor
+   * of another server.
+   */
+  scopedId(clientMutationId: string | undefined): string | undefined {
+    const { server, isActing = false } = this.signIn ?? {}
+    return isActing && server && clientMutationId !== undefined
+      ? deriveId(clientMutationId, subjectKey(server))
+      : clientMutationId
   }
 
   /** Goes on as the account that the subject of this request got. */

@@ -46,7 +46,7 @@ export interface Price {
   readonly values: number
   /** The commands that the operation may send, without those of FANOUT_ON_READ for further followees. */
   readonly commands: number
-  /** The number of mutations. */
+  /** The number of mutations. One of several users counts once for each. */
   readonly mutations: number
   /** The number of timeline reads that share nothing, among them the probes of `pageInfo`. */
   readonly timelines: number
@@ -129,10 +129,10 @@ class Pricing {
     const page = this.prices.pageCommands[coordinate]
     const probes = page === undefined ? [] : this.probesOf(node, definition, values)
     if (type === this.priced.schema.getMutationType()) {
-      this.mutations++
       this.commands += mutationCommands
       const batch = this.prices.batches[coordinate]
       this.users = usersOf(values)
+      this.mutations += Math.max(1, this.users)
       if (batch) this.commands += batch.commands * Math.ceil(this.users / batch.users)
     }
     this.commands += this.prices.fieldCommands[coordinate] ?? 0

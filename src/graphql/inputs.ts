@@ -59,7 +59,7 @@ export class CreateUserInput extends withNewProfile(MutationInput, 'the subject 
 export class NewUser extends withNewProfile(Object as ClassType<object>, 'the subject') {
   @Field(() => String, {
     description:
-      'The subject that the tokens of the user will have, by the issuer of the token that acts: 1 to 255 bytes.',
+      'The subject that the tokens of the user will have, 1 to 255 bytes, by the issuer that the server acts for.',
   })
   readonly subject!: string
 }
@@ -137,7 +137,7 @@ export class UserRef {
 
   @Field(() => String, {
     nullable: true,
-    description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted.`,
+    description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted, and a handle that the user gave up and keeps.`,
   })
   readonly handle?: string | null
 }

@@ -135,7 +135,7 @@ export function createLoaders(
     listLoader<O, Item, More>(visibility, listOf)
   return {
     user: loader(users.byIds.bind(users)),
-    owner: loader(handles.findOwners.bind(handles)),
+    holder: loader(handles.findHolders.bind(handles)),
     userByHandle: loader(users.byHandles.bind(users)),
     stats: loader(stats.byIds.bind(stats)),
     live,

@@ -77,7 +77,10 @@ export async function mutate<
   const { parsed, clientMutationId } = await checkBeside(checks, () => check?.(viewer))
   try {
     const named = (await find?.(parsed)) ?? ({} as Found)
-    const identified = { ...identify(input, named), clientMutationId }
+    const identified = {
+      ...identify(input, named),
+      clientMutationId: ctx.scopedId(clientMutationId),
+    }
     const sent = identify((ctx.sentInput ?? input) as Input, named)
     const idempotencyKey = createIdempotencyKey(viewer, name, identified, sent)
     const running = runToEnd(() => run({ ...parsed, ...named, viewer, idempotencyKey }))

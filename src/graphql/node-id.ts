@@ -112,12 +112,13 @@ export function parseUserRef(argument: string, { id, handle }: UserRef): UserNam
 }
 
 /**
- * The account that a client names. A handle without an account stands for an account that does not exist. One command for
- * a handle.
+ * The account that a client names, also by a handle that it gave up and keeps: the client has not seen the new one yet, and
+ * a repeat means what the first request meant. A handle without an account stands for an account that does not exist. One
+ * command for a handle.
  */
 export async function findAccount({ loaders }: Context, name: UserName): Promise<UserId> {
   if ('account' in name) return name.account
-  return (await loaders.owner.load(name.handle)) ?? (`@${name.handle}` as UserId)
+  return (await loaders.holder.load(name.handle)) ?? (`@${name.handle}` as UserId)
 }
 
 /**

@@ -158,7 +158,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const signIns = new SignIns(createAuthenticate(config.auth), services)
+  const signIns = new SignIns(createAuthenticate(config.auth), services, limiter)
   const senderOf = (request: FastifyRequest) => signIns.find(request)
   http.decorateRequest('sender', undefined)
   const answers = new KeptAnswers({

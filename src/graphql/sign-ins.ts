@@ -2,14 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError } from '../errors.ts'
 import type { RequestScope } from '../request-scope.ts'
-import type { SignedIn, Subject } from '../users/subject.ts'
+import type { SignedIn, Subject, SubjectIssuer } from '../users/subject.ts'
 import { type Subjects, standInOf, subjectKey } from '../users/subjects.ts'
 import type { Users } from '../users/users.ts'
 import { actForHeader, parseActFor, refusedActing } from './act-for.ts'
 import type { Authenticate } from './auth.ts'
 import type { Sender, SignIn } from './context.ts'
 import { requestError } from './errors.ts'
-import { clientOf } from './rate-limit.ts'
+import { commandPrice } from './prices.ts'
+import { clientOf, type RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,13 +33,14 @@ export class SignIns {
   constructor(
     private readonly authenticate: Authenticate,
     private readonly services: SignInServices,
+    private readonly limiter: Pick<RateLimiter, 'charge'>,
   ) {}
 
   /**
    * The sender of a request, which the log then knows. The commands of {@link Subjects.load}: mostly none. One command if
    * a server acts for an account by its id.
    * @throws {GraphQLError} with the status of UNAUTHENTICATED, UNAVAILABLE, or what is wrong with Feedline-Act-For:
-   *   FORBIDDEN without the scope, BAD_REQUEST, or NOT_FOUND without the account.
+   *   FORBIDDEN without the scope, BAD_REQUEST, NOT_FOUND without the account, or RATE_LIMITED.
    */
   find(request: FastifyRequest): Promise<Sender> {
     request.sender ??= this.read(request).catch((error: unknown) => {
@@ -60,30 +62,37 @@ export class SignIns {
   }
 
   private async signInOf(
-    { subject, roles, scopes }: SignedIn,
+    { subject, roles, actsFor }: SignedIn,
     actFor: readonly string[],
     scope: RequestScope | null,
   ): Promise<SignIn> {
-    const server = scopes.has('act-for') ? subject : undefined
+    const server = actsFor && subject
     if (actFor.length === 0) {
       const viewer = await this.viewerOf(subject)
-      return { subject, roles, viewer, server, isActing: false, isByAccount: false }
+      return { subject, roles, viewer, server, actsFor, isActing: false, isByAccount: false }
     }
-    if (!server) throw refusedActing('FORBIDDEN', 'the token has no scope "act-for"')
+    if (!server)
+      throw refusedActing('FORBIDDEN', 'the token has no scope "act-for", or its issuer no actFor')
     if (scope) scope.actor = subjectKey(server)
-    return { ...(await this.userOf(server, actFor)), roles: new Set(), server, isActing: true }
+    const user = await this.userOf(server, actsFor, actFor)
+    return { ...user, roles: new Set(), server, actsFor, isActing: true }
   }
 
   /** The user that a server acts for. */
   private async userOf(
-    { issuer, isMain }: Subject,
+    server: Subject,
+    actsFor: SubjectIssuer,
     headers: readonly string[],
   ): Promise<Pick<SignIn, 'subject' | 'viewer' | 'isByAccount'>> {
     const named = parseActFor(headers)
     if ('sub' in named) {
-      const subject = { issuer, sub: named.sub, isMain }
+      const subject = { ...actsFor, sub: named.sub }
       return { subject, viewer: await this.viewerOf(subject), isByAccount: false }
     }
+    // Charged before it is read, because a server may name any number of accounts that do not exist.
+    const client = clientOf({ viewer: standInOf(server), server, isActing: false }, '')
+    const charge = await this.limiter.charge(client, { cost: commandPrice, mutations: 0 })
+    if (charge?.refusal) throw charge.refusal
     const subject = await this.services.users.subjectOf(named.account)
     if (subject === undefined) throw refusedActing('NOT_FOUND', 'no account has this id')
     return { subject, viewer: named.account, isByAccount: true }

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { DomainError } from '../errors.ts'
-import type { AuthConfig, TokenSource } from '../sign-in.ts'
-import { readClaims, refused } from './claims.ts'
+import { type AuthConfig, isOfMainKeys, type TokenSource } from '../sign-in.ts'
+import { type ClaimRule, readClaims, refused } from './claims.ts'
 import { cacheVerified, type VerifiedToken, type VerifyToken } from './verified-tokens.ts'
 
 /** How long after its expiry a token counts, in seconds, because clocks differ. */
@@ -13,12 +13,18 @@ const toleranceSeconds = 5
  * @returns undefined without any keys. Otherwise a function that throws {DomainError} UNAUTHENTICATED for a token that it
  * cannot verify, and UNAVAILABLE if the keys cannot be fetched.
  */
-export function createVerify({ main, issuers }: AuthConfig): VerifyToken | undefined {
+export function createVerify(auth: AuthConfig): VerifyToken | undefined {
+  const { main, issuers } = auth
   if (!main && issuers.length === 0) return undefined
   const listed = new Map<unknown, Verify>(
-    issuers.map((source) => [source.issuer, verifierOf(source, false)]),
+    issuers.map((source) => {
+      const { issuer, actFor } = source
+      const isMain = actFor !== undefined && isOfMainKeys(auth, actFor) === true
+      const actsFor = actFor === undefined ? undefined : { issuer: actFor, isMain }
+      return [issuer, verifierOf(source, { isMain: false, actsFor })]
+    }),
   )
-  const byMain = main && verifierOf(main, true)
+  const byMain = main && verifierOf(main, { isMain: true })
   return cacheVerified(async (token) => {
     const verify = listed.get(readUnverifiedIssuer(token)) ?? byMain
     if (!verify) throw refused('the token is of no issuer of this server')
@@ -39,7 +45,7 @@ function readUnverifiedIssuer(token: string): unknown {
   }
 }
 
-function verifierOf(source: TokenSource, isMain: boolean): Verify {
+function verifierOf(source: TokenSource, rule: Pick<ClaimRule, 'isMain' | 'actsFor'>): Verify {
   const keys = keysOf(source)
   const { issuer, audience, algorithms } = source
   const options = {
@@ -52,7 +58,7 @@ function verifierOf(source: TokenSource, isMain: boolean): Verify {
   return async (token) => {
     const { payload } = await jwtVerify(token, keys, options).catch(throwRefusal)
     const { exp = 0 } = payload
-    const signedIn = readClaims(payload, { ...source, isMain })
+    const signedIn = readClaims(payload, { ...source, ...rule })
     return { signedIn, expiresAt: (exp + toleranceSeconds) * 1000 }
   }
 }

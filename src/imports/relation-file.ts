@@ -142,8 +142,11 @@ function nameIn(
   column: Column,
   namedBy: NamedBy,
 ): UserName | Problem {
-  const name = parseUserName(textOf(fields[column]) ?? '', namedBy)
-  return name ?? { problem: `${column}: ${quoted(fields[column])} ${nameProblem(namedBy)}` }
+  const value = fields[column]
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
+    return { problem: `${column}: ${quoted(value)} may have lost digits: write it in quotes` }
+  const name = parseUserName(textOf(value) ?? '', namedBy)
+  return name ?? { problem: `${column}: ${quoted(value)} ${nameProblem(namedBy)}` }
 }
 
 /** None of the three sources existed before. An earlier time is in seconds, not in milliseconds. */

@@ -1,11 +1,11 @@
 import { handleRule, parseHandle } from '../lib/ids.ts'
-import { isSubject, type Subject, subjectRule } from '../users/subject.ts'
+import { isSubject, type SubjectIssuer, subjectRule } from '../users/subject.ts'
 
 /** A user as a file names it: a handle, or a subject. */
 export type UserName = string
 
 /** Whose subjects the names of a file are. Undefined: they are handles. */
-export type NamedBy = Pick<Subject, 'issuer' | 'isMain'> | undefined
+export type NamedBy = SubjectIssuer | undefined
 
 /** Reads a name. A handle becomes lower case. @returns undefined if no user can have it. */
 export function parseUserName(text: string, namedBy: NamedBy): UserName | undefined {

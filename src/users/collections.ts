@@ -96,7 +96,7 @@ export const accountCollections = {
     derived: true,
   }),
   subjects: collectionOf<SubjectDoc>()({
-    about: 'the account of the issuer and the subject of tokens; of a deleted account for a minute',
+    about: 'the account of the issuer and the subject of tokens; of a removed account for a minute',
     indexes: [{ key: { until: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 'hashed' },
     shape: object({ _id: text, account: text }, { until: date }),

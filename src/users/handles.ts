@@ -46,6 +46,15 @@ export class Handles {
     )
   }
 
+  /** The accounts that have handles now, or keep them. One command, which concurrent reads of few handles share. */
+  async findHolders(handles: readonly Handle[]): Promise<Map<Handle, UserId>> {
+    const asked = new Set<string>(handles)
+    const held = (await this.loadDocs(handles)).filter(
+      (doc) => asked.has(doc._id) && !this.isFree(doc),
+    )
+    return new Map(held.map(({ _id, account }) => [_id as Handle, account as UserId]))
+  }
+
   /** The documents of the accounts that have handles now, or had them a moment ago. One command. */
   async findOwnerDocs(handles: readonly Handle[]): Promise<UserDoc[]> {
     const { collections } = this.parts
@@ -71,16 +80,17 @@ export class Handles {
   }
 
   /**
-   * Whether an account could take a handle now. One command. One more for a handle that it has or keeps.
+   * Whether an account could take a handle now. One command. One more for a handle that an account has or keeps.
    * @param account undefined: a new account.
    */
   async isAvailable(handle: Handle, account: UserId | undefined): Promise<boolean> {
-    if (this.parts.reserved.has(handle)) return false
+    const isReserved = this.parts.reserved.has(handle)
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
-    if (doc === undefined || this.isFree(doc)) return true
-    if (doc.account !== account) return false
-    const live = { _id: account, deletedAt: { $exists: false } }
-    return (await this.parts.collections.users.findOne(live, requestTimeout)) !== null
+    if (doc === undefined || this.isFree(doc)) return !isReserved
+    const owner = await this.parts.collections.users.findOne({ _id: doc.account }, requestTimeout)
+    // A process of an earlier release removes an account without its handle.
+    if (!owner) return !isReserved
+    return owner._id === account && !owner.deletedAt
   }
 
   /** @throws {DomainError} FORBIDDEN for a handle that no account may take. */

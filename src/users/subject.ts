@@ -29,9 +29,14 @@ export type Role = (typeof roleNames)[number]
 export const scopeNames = ['act-for'] as const
 export type Scope = (typeof scopeNames)[number]
 
+/** Whose subjects a name stands for. */
+export type SubjectIssuer = Pick<Subject, 'issuer' | 'isMain'>
+
 /** What a verified token says. */
 export interface SignedIn {
   readonly subject: Subject
   readonly roles: ReadonlySet<Role>
   readonly scopes: ReadonlySet<Scope>
+  /** The issuer whose subjects its bearer may act for, and create. Undefined: it may act for nobody. */
+  readonly actsFor?: SubjectIssuer | undefined
 }

@@ -40,7 +40,7 @@ export const standInOf = (subject: Subject): UserId =>
 /** The most bytes of all subjects in memory. */
 const bytesMax = 8 * 1024 ** 2
 
-/** How long after its deletion an account keeps its subject, in milliseconds. */
+/** How long a removed account keeps its subject, in milliseconds. */
 const heldMs = 60_000
 /**
  * How long an account is remembered, in milliseconds: with the time of a read, no longer than a deleted account keeps its
@@ -140,11 +140,15 @@ export class Subjects {
     await this.parts.collections.subjects.bulkWrite(writes, { session, ordered: false })
   }
 
-  /** Frees the subject of a deleted account, a minute after the deletion. A repeat changes nothing. One command. */
-  async release(account: UserId, key: string, deletedAt: Date): Promise<void> {
-    const until = new Date(deletedAt.getTime() + heldMs)
-    const { subjects } = this.parts.collections
-    await subjects.updateOne({ _id: key, account }, { $set: { until } }, requestTimeout)
+  /**
+   * Frees the subject of a removed account, in a minute: until now, any process may have remembered the account. A repeat
+   * changes nothing. One command.
+   */
+  async release(account: UserId, key: string): Promise<void> {
+    const { collections, now } = this.parts
+    const until = new Date(now() + heldMs)
+    const held = { _id: key, account, until: { $exists: false } }
+    await collections.subjects.updateOne(held, { $set: { until } }, requestTimeout)
   }
 }
 

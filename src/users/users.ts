@@ -189,16 +189,19 @@ export class Users {
   /**
    * Creates the accounts of subjects, each as {@link register} would. A subject that has an account keeps it. Costs
    * {@link openAll}.
-   * @param registrations of distinct subjects and handles. The result of each belongs to its account, so a repeat under
-   *   the same idempotency key returns the first one, whatever `viewer` the key has.
-   * @returns the result of each, in order. A DomainError refuses this one alone.
+   * @param registrations A DomainError is its own result. The result of each belongs to its account, so a repeat under the
+   *   same idempotency key returns the first one, whatever `viewer` the key has.
+   * @returns the result of each, in order. A DomainError refuses this one alone: BAD_USER_INPUT also for the subject or the
+   *   handle of an earlier one that is not refused.
    * @throws {DomainError} UNAVAILABLE. Some may be created then.
    */
   async registerAll(
-    registrations: readonly Registration[],
+    registrations: readonly (Registration | DomainError)[],
   ): Promise<readonly (Opened | DomainError)[]> {
-    const drafts = registrations.map((registration) => this.draftOrRefuse(registration))
-    return openAll(this.parts, drafts)
+    const drafts = registrations.map((registration) =>
+      registration instanceof DomainError ? registration : this.draftOrRefuse(registration),
+    )
+    return openAll(this.parts, refuseSame(drafts))
   }
 
   private draftOrRefuse({ idempotencyKey, ...opening }: Registration): AccountDraft | DomainError {
@@ -310,7 +313,7 @@ export class Users {
     const doc = await collections.users.findOne(leaving(account), requestTimeout)
     if (!doc) return
     const subject = subjectIn(doc)
-    if (subject !== undefined) await subjects.release(account, subject, doc.deletedAt as Date)
+    if (subject !== undefined) await subjects.release(account, subject)
     await handles.release(account, [handleIn(doc), ...formerIn(doc)])
     await collections.users.deleteOne(leaving(account), requestTimeout)
   }
@@ -344,11 +347,11 @@ export class Users {
     if (!doc) throw noAccount()
     const before = handleIn(doc)
     if (before === handle) return
-    handles.checkReserved(handle)
+    const former = (doc.formerHandles ?? []).filter(({ until }) => until.getTime() > now())
+    const kept = former.filter((one) => one.handle !== handle)
+    // What it keeps, it may take back.
+    if (kept.length === former.length) handles.checkReserved(handle)
     const until = new Date(now() + handleReservedDays * dayMs)
-    const kept = (doc.formerHandles ?? []).filter(
-      (former) => former.until.getTime() > now() && former.handle !== handle,
-    )
     if (kept.length >= formerHandlesMax) throw tooManyHandles(kept)
     await handles.claim(tx, handle, account)
     await handles.reserve(tx, before, account, until)
@@ -377,6 +380,23 @@ const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
 /** The key of the subject of an account. Undefined for an imported one whose subject had an account already. */
 export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string | undefined =>
   subject ?? (isMintedUserId(_id) ? undefined : subjectKey({ issuer: '', sub: _id }))
+
+/** Refuses each draft with the subject or the handle of an earlier one. */
+function refuseSame(
+  drafts: readonly (AccountDraft | DomainError)[],
+): readonly (AccountDraft | DomainError)[] {
+  const firsts = { subject: new Map<string, number>(), handle: new Map<string, number>() }
+  return drafts.map((draft, at) => {
+    if (draft instanceof DomainError) return draft
+    const names = { subject: subjectKey(draft.subject), handle: draft.handle }
+    for (const field of ['subject', 'handle'] as const) {
+      const first = firsts[field].get(names[field])
+      if (first !== undefined) return badInput(`input.${field}`, `is that of input.users.${first}`)
+    }
+    for (const field of ['subject', 'handle'] as const) firsts[field].set(names[field], at)
+    return draft
+  })
+}
 
 const alreadyOpen = (): DomainError => new DomainError('CONFLICT', 'You already have an account')
 

@@ -123,6 +123,48 @@ describe('a handle that is changed', () => {
     expect(await refusal('eve2', create('handle: "eva"'))).toEqual(['CONFLICT', 'input.handle'])
   })
 
+  test('that is kept names its account in mutations, so a repeat returns the first result', async () => {
+    await ask('lou', create(''))
+    await ask('max', create(''))
+    const relate = (field: string, id: string) =>
+      `mutation { ${field}(input: {clientMutationId: "${id}", user: {handle: "max"}}) { changed user { handle } } }`
+    const several =
+      'mutation { followUsers(input: {clientMutationId: "s", users: [{handle: "max"}]}) { results { changed error { code } } } }'
+    const first = [await ask('lou', relate('followUser', 'f')), await ask('lou', several)]
+    await ask('max', rename('maxine'))
+    expect(await ask('lou', relate('followUser', 'f'))).toEqual({
+      followUser: { changed: true, user: { handle: 'maxine' } },
+    })
+    expect(await ask('lou', several)).toEqual(first[1])
+    // A page that shows the former handle still works.
+    expect(await ask('lou', relate('unfollowUser', 'u'))).toEqual({
+      unfollowUser: { changed: true, user: { handle: 'maxine' } },
+    })
+    expect(await idOf('max')).toBeUndefined()
+  })
+
+  test('that is reserved is kept for an account that had it, and a handle without an account is free', async () => {
+    const { user } = (await ask('kit', create(''))).createUser
+    const { collections } = app.services
+    const account = findNodeRef(user.id)
+    const id = account?.type === 'User' ? account.account : undefined
+    await collections.users.updateOne({ _id: String(id) }, { $set: { handle: 'support' } })
+    await collections.handles.insertOne({ _id: 'support', account: String(id) })
+    await collections.handles.deleteOne({ _id: 'kit' })
+    await ask('kit', rename('help-desk'))
+    const isFree = (as: string | undefined, handle: string) =>
+      ask(as, `{ isHandleAvailable(handle: "${handle}") }`).then((data) => data.isHandleAvailable)
+    expect([await isFree('kit', 'support'), await isFree(undefined, 'support')]).toEqual([
+      true,
+      false,
+    ])
+    expect((await ask('kit', rename('support'))).updateUser.user.handle).toBe('support')
+    // A process of an earlier release removes an account without its handle.
+    await collections.handles.insertOne({ _id: 'orphan', account: 'Gone1234567' })
+    expect(await isFree(undefined, 'orphan')).toBe(true)
+    expect((await ask('kit', rename('orphan'))).updateUser.user.handle).toBe('orphan')
+  })
+
   test('is kept at most five times, and a refused change changes nothing', async () => {
     await ask('fay', create(''))
     for (let n = 1; n <= 5; n++) await ask('fay', rename(`fay${n}`))

@@ -16,10 +16,20 @@ import { handle, openAccounts } from '../support/services.ts'
 import { now, viewerOf } from '../support/sign-in.ts'
 
 const secret = 's'.repeat(32)
-const jobs = { issuer: 'https://jobs.example', secret: 'j'.repeat(32) }
+const jobs = {
+  ...{ issuer: 'https://jobs.example', secret: 'j'.repeat(32) },
+  actFor: 'https://jobs.example',
+}
+/** Its tokens sign users in, and act for nobody. */
+const users = { issuer: 'https://users.example', secret: 'u'.repeat(32) }
+/** Acts for subjects of another issuer. */
+const batch = {
+  ...{ issuer: 'https://batch.example', secret: 'b'.repeat(32) },
+  actFor: users.issuer,
+}
 const app = useApp({
   ...{ AUTH_JWT_SECRET: secret, AUTH_ROLES_CLAIM: 'roles', FEED_STRATEGY: 'INBOX' },
-  AUTH_ISSUERS: JSON.stringify([jobs]),
+  AUTH_ISSUERS: JSON.stringify([jobs, users, batch]),
 })
 const [ann, ben] = [handle('ann'), handle('ben')]
 
@@ -113,7 +123,7 @@ describe('createUser for an account that a server names by its id', () => {
     const query = '{ viewer { id handle user { id } } }'
     const { viewer } = await as(byAccount(account), query)
     expect(viewer).toMatchObject({ handle: 'kay', user: { id: userNodeId(account) } })
-    // Nobody else is this viewer.
+    // No other subject is this viewer.
     for (const sub of ['kay', account]) {
       expect((await as(bySubject(sub), query)).viewer.id).not.toBe(viewer.id)
     }
@@ -167,6 +177,55 @@ test('a user without an account gets one, and a subject belongs to the issuer of
   expect(await as(`account:${other.createUser.user.id}`, query)).toEqual({
     viewer: { ...viewerOf(sub, jobs.issuer), handle: 'of-jobs' },
   })
+})
+
+test('a listed issuer acts for the subjects of the issuer that its actFor names, and without one for nobody', async () => {
+  const ofBatch = signed({ sub: 'nightly', scope: 'act-for', iss: batch.issuer }, batch.secret)
+  const sub = 'auth0|batch'
+  const created = await app.send({
+    query: `mutation { createUsers(input: {users: [{subject: "${sub}", handle: "of-users", name: "N"}]}) { results { created } } }`,
+    headers: { authorization: ofBatch },
+  })
+  expect(created.data).toEqual({ createUsers: { results: [{ created: true }] } })
+  const query = '{ viewer { id handle } }'
+  const viewer = { ...viewerOf(sub, users.issuer), handle: 'of-users' }
+  expect(await as(bySubject(sub), query, ofBatch)).toEqual({ viewer })
+  const token = signed({ sub, iss: users.issuer }, users.secret)
+  expect((await app.send({ query, headers: { authorization: token } })).data).toEqual({ viewer })
+  expect(await as(bySubject(sub), query)).toEqual({ viewer: { ...viewerOf(sub), handle: null } })
+  // A user who asks the provider for the scope.
+  const greedy = signed({ sub, iss: users.issuer, scope: 'act-for' }, users.secret)
+  for (const user of [bySubject(sub), bySubject('ann'), byAccount(ann)]) {
+    const { status, errors } = await app.send({ query, headers: acting(user, greedy) })
+    expect([status, errors[0]?.extensions.code]).toEqual([403, 'FORBIDDEN'])
+  }
+  const bulk =
+    'mutation { createUsers(input: {users: [{subject: "x", name: "X"}]}) { results { created } } }'
+  const { errors } = await app.send({ query: bulk, headers: { authorization: greedy } })
+  expect(errors[0]?.extensions.code).toBe('FORBIDDEN')
+})
+
+test('the clientMutationIds of a server are neither those of its users nor of another server', async () => {
+  const ofOther = signed({ sub: 'other importer', scope: 'act-for' })
+  const post = (text: string) =>
+    `mutation { createPost(input: {clientMutationId: "1", text: "${text}"}) { clientMutationId post { text } } }`
+  const answerTo = (text: string) => ({
+    createPost: { clientMutationId: '1', post: { text } },
+  })
+  await app.send({
+    query:
+      'mutation { createUsers(input: {clientMutationId: "1", users: [{subject: "counter", name: "C"}]}) { results { created } } }',
+    headers: { authorization: ofServer },
+  })
+  const own = { authorization: signed({ sub: 'counter' }) }
+  expect((await app.send({ query: post('mine'), headers: own })).data).toEqual(answerTo('mine'))
+  expect(await as(bySubject('counter'), post('served'))).toEqual(answerTo('served'))
+  expect(await as(bySubject('counter'), post('other'), ofOther)).toEqual(answerTo('other'))
+  // Each repeats its own.
+  expect((await app.send({ query: post('mine'), headers: own })).data).toEqual(answerTo('mine'))
+  expect(await as(bySubject('counter'), post('served'))).toEqual(answerTo('served'))
+  const query = '{ viewer { user { postCount } } }'
+  expect(await as(bySubject('counter'), query)).toEqual({ viewer: { user: { postCount: 3 } } })
 })
 
 test('a subject that looks like the account of another user is that subject', async () => {
@@ -391,6 +450,25 @@ describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, ser
     for (let n = 0; n < times; n++) all.push((await server.send({ query: mute, headers })).status)
     return all
   }
+
+  test('a server that names accounts is charged for each, also for those that do not exist', async () => {
+    const authorization = signed({ sub: `guesser ${attempts}`, scope: 'act-for' })
+    const guess = async (n: number) =>
+      server.send({
+        query: '{ viewer { id } }',
+        headers: acting(byAccount(handle(`nobody-${n}`)), authorization),
+      })
+    const statuses: number[] = []
+    for (let n = 0; n < 1_200 && !statuses.includes(429); n++)
+      statuses.push((await guess(n)).status)
+    expect(statuses.slice(0, -1).every((status) => status === 404)).toBe(true)
+    const { commands } = await recorded(server.database.client, async () => {
+      const refused = await guess(0)
+      expect([refused.status, refused.errors[0]?.extensions.code]).toEqual([429, 'RATE_LIMITED'])
+      expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
+    })
+    expect(labelsOf(commands).filter((label) => !/rate/.test(label))).toEqual([])
+  })
 
   test('a server has those of several viewers, each of its users that of one, and users their own', async () => {
     if (attempts++ === 0) await openAccounts(server.services, [...users, handle('hal')])

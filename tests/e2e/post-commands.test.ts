@@ -93,7 +93,7 @@ test('a follower of one author costs the next shared transaction three commands 
   together(16)
   const few = authors.slice(0, 16)
   const labels = await commandsOf(() => Promise.all(few.map((author) => send(author))))
-  const more = ['read user_stats', 'update user_stats', 'read users', 'read followers']
+  const more = ['read user_stats', 'update user_stats', 'read followers']
   expect(labels).toEqual(
     ['commitTransaction', ...rest, 'update user_stats', 'update versions', ...more].sort(),
   )

@@ -160,12 +160,15 @@ describe('createUsers', () => {
       { subject: '', handle: 'h1', code: 'BAD_USER_INPUT', at: 'subject' },
       { subject: 'é'.repeat(128), handle: 'i1', code: 'BAD_USER_INPUT', at: 'subject' },
       { subject: 'j\u0000', handle: 'j1', code: 'BAD_USER_INPUT', at: 'subject' },
+      // The names of a user that is refused are free for the next one.
+      { subject: 'again', handle: 'again', name: '', code: 'BAD_USER_INPUT', at: 'name' },
       { ...users[0], handle: 'k1', code: 'BAD_USER_INPUT', at: 'subject' },
       { subject: 'l', handle: users[0].handle, code: 'BAD_USER_INPUT', at: 'handle' },
     ]
     const given = refused.map(({ code: _, at: __, ...user }) => user)
-    const results = await create([...users, ...given])
+    const results = await create([...users, ...given, { subject: 'again', handle: 'again' }])
     expect(results.slice(0, 3).map(({ created }) => created)).toEqual([true, true, true])
+    expect(results.at(-1)).toMatchObject({ created: true, error: null })
     for (const [at, { code, at: argument }] of refused.entries()) {
       expect(results[3 + at], `${code} ${argument}`).toMatchObject({
         ...{ subject: given[at]?.subject, created: false, user: null },
@@ -173,7 +176,7 @@ describe('createUsers', () => {
       })
       expect(results[3 + at]?.error?.message).not.toMatch(/input\.(?!users\.)/)
     }
-    expect(await counted()).toEqual(before.map((number) => number + 3))
+    expect(await counted()).toEqual(before.map((number) => number + 4))
     // Its subject is still held.
     const [held] = await create([{ subject: 'leaver', handle: 'leaver-again' }])
     expect(held).toMatchObject({ created: false, user: null, error: { code: 'CONFLICT' } })

@@ -103,7 +103,8 @@ export function virtualClock(): TestClock {
 }
 
 /**
- * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled.
+ * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled. Removed
+ * accounts keep no subject.
  * @throws if a job does not succeed.
  */
 export async function drain(services: Services): Promise<void> {
@@ -114,6 +115,8 @@ export async function drain(services: Services): Promise<void> {
   // The permit of a dead process is held once more.
   const left = (await runJobs(services)) && (await runJobs(services))
   if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
+  const { subjects } = services.collections
+  await subjects.updateMany({ until: { $exists: true } }, { $set: { until: new Date(0) } })
 }
 
 /** Runs jobs, also those that back off. @returns a job that waits for time to pass, or that failed. */

@@ -211,6 +211,18 @@ describe('a file', () => {
     )
   })
 
+  test('a number that has lost digits in JSON is no name, and other numbers are', async () => {
+    const lines = ['10223456789012345', '1.5', '7', '"10223456789012345"'].map(
+      (id) => `{"user_id":${id},"target_user_id":"b","twitter_followed_at":1500000000000}`,
+    )
+    const { rows, bad } = await read(lines.join('\n'))
+    expect(rows).toEqual(['3 7>b TWITTER', '4 10223456789012345>b TWITTER'])
+    expect(bad.first).toEqual([
+      { line: 1, problem: 'user_id: 10223456789012344 may have lost digits: write it in quotes' },
+      { line: 2, problem: 'user_id: 1.5 may have lost digits: write it in quotes' },
+    ])
+  })
+
   test('the first invalid lines are kept and all are counted, afresh on each read', async () => {
     const file = await open(`${relationColumns.join(',')}\n${'a,a,,,,,\n'.repeat(50)}`)
     for (let walk = 0; walk < 2; walk++) {

@@ -108,7 +108,7 @@ describe('AUTH_ISSUERS', () => {
 
   const array = 'must be a JSON array of 1 to 20 issuers'
   const fields =
-    'must be an object, with no fields but issuer, jwksUrl, secret, audience, algorithms, subjectClaim, rolesClaim'
+    'must be an object, with no fields but issuer, jwksUrl, secret, audience, algorithms, subjectClaim, rolesClaim, actFor'
   const wrong: readonly (readonly [given: unknown, problem: string])[] = [
     [{}, array],
     [[], array],
@@ -150,6 +150,11 @@ describe('AUTH_ISSUERS', () => {
     ],
     [[{ issuer, jwksUrl, subjectClaim: '' }], '0.subjectClaim must name a claim'],
     [[{ issuer, jwksUrl, rolesClaim: ['roles'] }], '0.rolesClaim must be a text'],
+    [[{ issuer, jwksUrl, actFor: true }], '0.actFor must be a text'],
+    [
+      [{ issuer, jwksUrl, actFor: `${issuer}/` }],
+      '0.actFor must be AUTH_ISSUER or an issuer of AUTH_ISSUERS',
+    ],
   ]
   test.each(wrong)('the issuers %j are refused with the place of the problem', (given, problem) => {
     expect(problemsOf({ AUTH_ISSUERS: JSON.stringify(given) })).toEqual([

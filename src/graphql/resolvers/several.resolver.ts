@@ -1,9 +1,10 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
-import { createIdempotencyKey, type IdempotencyKey } from '../../db/idempotency.ts'
+import { createIdempotencyKey, deriveId, type IdempotencyKey } from '../../db/idempotency.ts'
 import { badInput, DomainError, refusalOf } from '../../errors.ts'
 import type { UserId } from '../../lib/ids.ts'
-import { isSubject, type Subject, subjectRule } from '../../users/subject.ts'
+import { isSubject, subjectRule } from '../../users/subject.ts'
+import { subjectKey } from '../../users/subjects.ts'
 import type { Registration } from '../../users/users.ts'
 import type { Context } from '../context.ts'
 import { shorten } from '../errors.ts'
@@ -29,11 +30,11 @@ export class CreateUsersResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const server = ctx.requireServer()
+    const acting = ctx.requireServer()
     const { outcomes, ...result } = await mutate(ctx, info.fieldName, input, {
       parse: { users: () => checkNumber(input.users) },
       run: async ({ idempotencyKey }) => ({
-        outcomes: await register(ctx, server, input.users, idempotencyKey),
+        outcomes: await register(ctx, acting, input.users, idempotencyKey),
       }),
     })
     const accounts = outcomes.map((outcome) => ('account' in outcome ? outcome.account : undefined))
@@ -84,55 +85,45 @@ export class FollowUsersResolver {
   }
 }
 
+type Acting = ReturnType<Context['requireServer']>
+
 function checkNumber({ length }: readonly unknown[]): void {
   if (length > usersMax) throw badInput('input.users', `must be at most ${usersMax}`)
 }
 
-/** Registers users of the issuer of a server's token. A later user with the subject or handle of another is refused. */
-async function register(
+/** Registers users of a server. */
+const register = (
   ctx: Context,
-  server: Subject,
+  acting: Acting,
   users: readonly NewUser[],
   idempotencyKey: IdempotencyKey | undefined,
-) {
-  const names = new Map<string, number>()
-  const drafts = users.map((user, at) => {
+) => {
+  const registrations = users.map((user) => {
     try {
-      const registration = registrationOf(server, user, idempotencyKey)
-      const { subject, handle = subject.sub } = registration
-      for (const [field, name] of Object.entries({
-        subject: `s ${subject.sub}`,
-        handle: `h ${handle}`,
-      })) {
-        const first = names.get(name)
-        if (first !== undefined) throw badInput(`input.${field}`, `is that of input.users.${first}`)
-        names.set(name, at)
-      }
-      return registration
+      return registrationOf(acting, user, idempotencyKey)
     } catch (error) {
       return refusalOf(error)
     }
   })
-  const valid = drafts.filter((draft) => !(draft instanceof DomainError)) as Registration[]
-  const opened = await ctx.services.users.registerAll(valid)
-  const results = new Map(valid.map((registration, at) => [registration, opened[at]]))
-  return drafts.map((draft) =>
-    draft instanceof DomainError ? draft : (results.get(draft) as (typeof opened)[number]),
-  )
+  return ctx.services.users.registerAll(registrations)
 }
 
 function registrationOf(
-  { issuer, isMain }: Subject,
+  { server, actsFor }: Acting,
   user: NewUser,
   all: IdempotencyKey | undefined,
 ): Registration {
   const { subject: sub, handle: chosen, ...profile } = user
   if (!isSubject(sub)) throw badInput('input.subject', subjectRule)
   const handle = chosen == null ? undefined : parseHandle('input.handle', chosen)
-  const { viewer, clientMutationId } = all ?? {}
   const idempotencyKey =
-    viewer && createIdempotencyKey(viewer, 'createUsers', { ...user, clientMutationId })
-  return { ...profile, handle, subject: { issuer, sub, isMain }, idempotencyKey }
+    all &&
+    createIdempotencyKey(all.viewer, 'createUsers', {
+      ...user,
+      // Not that of a mutation that the server sends for the user.
+      clientMutationId: deriveId(deriveId(all.clientMutationId, subjectKey(server)), 'createUsers'),
+    })
+  return { ...profile, handle, subject: { ...actsFor, sub }, idempotencyKey }
 }
 
 /** The accounts that users name, or why they name none. One command for all handles. */

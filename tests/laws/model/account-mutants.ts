@@ -78,9 +78,17 @@ export const accountMutants: Readonly<Record<string, (services: Services) => voi
   },
   'a subject is free before its account is forgotten': ({ subjects, collections }) => {
     const release = subjects.release.bind(subjects)
-    subjects.release = async (account, key, deletedAt) => {
-      await release(account, key, deletedAt)
+    subjects.release = async (account, key) => {
+      await release(account, key)
       await collections.subjects.deleteOne({ _id: key, account })
+    }
+  },
+  'a subject is kept for a minute after the deletion alone': ({ subjects, collections }) => {
+    const now = subjects as unknown as { readonly parts: { readonly now: () => number } }
+    subjects.release = async (account, _id) => {
+      const doc = await collections.users.findOne({ _id: account })
+      const until = new Date((doc?.deletedAt?.getTime() ?? now.parts.now()) + 60_000)
+      await collections.subjects.updateOne({ _id, account }, { $set: { until } })
     }
   },
   'a subject without an account is remembered': ({ subjects }) => {

@@ -1,7 +1,7 @@
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import { Model, type Outcome } from './model.ts'
 
-/** How long a deleted account keeps its subject, in milliseconds. */
+/** How long a removed account keeps its subject, in milliseconds. */
 export const subjectHeldMs = 60_000
 /** How many handles an account keeps after it gave them up. */
 const formerMax = 5
@@ -15,7 +15,7 @@ interface Account {
   former: readonly { readonly handle: string; readonly until: number }[]
   /** Leaving: deleted, while it keeps its handles. */
   state: 'live' | 'leaving' | 'gone'
-  deletedMs: number
+  removedMs: number
   /** The inputs and results of mutations, by their clientMutationId. */
   readonly results: Map<string, { readonly input: string; readonly id: string }>
 }
@@ -66,16 +66,16 @@ export class AccountsModel {
     return this.accounts.find((account) => account.subject === subject && account.state !== 'gone')
   }
 
-  /** What servers know a subject as. They remember a deleted account for as long as it keeps the subject. */
+  /** What servers know a subject as. They remember a removed account for as long as it keeps the subject. */
   actorOf(subject: string, now: number): UserId {
     const account = this.accountOf(subject) ?? this.lastOf(subject, now)
     return account?.id ?? (`~${subject}` as UserId)
   }
 
-  /** A deleted account that keeps its subject. */
+  /** A removed account that keeps its subject. */
   private lastOf(subject: string, now: number): Account | undefined {
     return this.accounts.find(
-      (account) => account.subject === subject && account.deletedMs + subjectHeldMs > now,
+      (account) => account.subject === subject && account.removedMs + subjectHeldMs > now,
     )
   }
 
@@ -85,7 +85,7 @@ export class AccountsModel {
   }
 
   /** The account that has a handle, or keeps it. */
-  private holderOf(handle: string, now: number): Account | undefined {
+  holderOf(handle: string, now: number): Account | undefined {
     const keeps = ({ former, state }: Account) =>
       state !== 'gone' && former.some((kept) => kept.handle === handle && kept.until > now)
     return this.ownerOf(handle) ?? this.accounts.find(keeps)
@@ -112,7 +112,7 @@ export class AccountsModel {
     key?: string,
   ): void {
     const results = new Map(key === undefined ? [] : [[key, { input: handle, id }]])
-    const state = { state: 'live' as const, deletedMs: Number.NEGATIVE_INFINITY }
+    const state = { state: 'live' as const, removedMs: Number.NEGATIVE_INFINITY }
     this.accounts.push({ id, subject, handle, name, former: [], ...state, results })
     this.relations.createUser(id)
   }
@@ -130,20 +130,20 @@ export class AccountsModel {
   }
 
   /** Deletes the account of a subject, with all that belongs to it. It keeps its handles. */
-  remove(subject: string, now: number): Outcome {
+  remove(subject: string): Outcome {
     const account = this.accountOf(subject)
     if (account?.state !== 'live') return 'unchanged'
-    Object.assign(account, { state: 'leaving', deletedMs: now })
+    account.state = 'leaving'
     this.relations.deleteUser(account.id)
     this.relations.removeOwn(account.id)
     return 'changed'
   }
 
   /** Ends deleted accounts. */
-  purge(): void {
-    for (const account of this.accounts) {
-      if (account.state === 'leaving') this.relations.purged(account.id)
-      if (account.state === 'leaving') account.state = 'gone'
+  purge(now: number): void {
+    for (const account of this.accounts.filter(({ state }) => state === 'leaving')) {
+      this.relations.purged(account.id)
+      Object.assign(account, { state: 'gone', removedMs: now })
     }
   }
 

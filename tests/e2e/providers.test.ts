@@ -27,7 +27,7 @@ const authenticate = async (env: Environment, token: string) =>
 const refusal = expect.objectContaining({ code: 'UNAUTHENTICATED' })
 
 test('docs/how-to/sign-in.md has a section for each provider', () => {
-  const others = ['Several issuers', 'Servers that act for users']
+  const others = ['Web apps', 'Several issuers', 'Servers that act for users']
   expect([...sections.keys()]).toEqual([...Object.keys(providers), ...others])
 })
 

@@ -18,6 +18,8 @@ export interface SiteOptions {
   readonly pollSeconds: number
   /** The account whose followees are shown to viewers without suggestions. Default: that of the page. */
   readonly guide?: string
+  /** The address of the module that signs viewers in. Default: that of the page. */
+  readonly signIn?: string
   /** 0: any free port. */
   readonly port: number
 }
@@ -52,6 +54,7 @@ export async function serveExample(options: SiteOptions): Promise<Site> {
     'feedline-server': options.serverUrl,
     'feedline-poll-seconds': String(options.pollSeconds),
     ...(options.guide ? { 'feedline-guide': options.guide } : {}),
+    ...(options.signIn ? { 'feedline-sign-in': options.signIn } : {}),
   }
   const page = withSettings(await readFile(join(folder, 'index.html'), 'utf8'), settings)
   const app = await fileOf('.html', Buffer.from(page), 'no-cache')

@@ -24,7 +24,7 @@ async function takePicture({ file, path, colorScheme, isPhone, ...viewport }: Pi
     colorScheme,
     deviceScaleFactor: isPhone ? 2 : 1,
   })
-  await context.addInitScript("localStorage.setItem('feedline.handle', 'alice')")
+  await context.addInitScript("localStorage.setItem('feedline.subject', 'alice')")
   context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   await page.goto(`${url}${path}`)

@@ -2,37 +2,39 @@ import { type ComponentType, type ReactNode, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Heading, Link, useAddress } from './address'
 import { Problem } from './problems'
-import { useHandle } from './session'
+import { openSession, useViewer } from './session'
 import { Shell } from './shell'
-import { SignIn, SignUp } from './sign-in'
+import { SignIn, SignUp, type SignUpProps } from './sign-in'
+
+type ViewerComponent = ComponentType<{ viewer: string }>
 
 /** Shows the app in the page. `Viewer` is what a signed-in user sees. Each user has one of their own. */
-export function renderApp(Viewer: ComponentType<{ handle: string }>): void {
+export async function renderApp(Viewer: ViewerComponent): Promise<void> {
+  await openSession()
   const root = document.getElementById('root')
   if (!root) return
   createRoot(root).render(
     <StrictMode>
-      <App viewer={Viewer} />
+      <App component={Viewer} />
     </StrictMode>,
   )
 }
 
-function App({ viewer: Viewer }: { viewer: ComponentType<{ handle: string }> }) {
-  const handle = useHandle()
-  if (handle) return <Viewer key={handle} handle={handle} />
+function App({ component: Viewer }: { component: ViewerComponent }) {
+  const viewer = useViewer()
+  if (viewer) return <Viewer key={viewer} viewer={viewer} />
   return (
-    <Shell groups={[]}>
+    <Shell>
       <SignIn />
     </Shell>
   )
 }
 
-export interface SessionProps {
-  readonly handle: string
+export interface SessionProps extends SignUpProps {
   /** Nothing before the server has answered. The page loads at the same time. */
   readonly viewer:
     | {
-        readonly user: object | null | undefined
+        readonly user: { readonly handle: string } | null | undefined
         readonly groups: {
           readonly edges: readonly { readonly node: { readonly name: string } | null | undefined }[]
         }
@@ -41,19 +43,19 @@ export interface SessionProps {
     | undefined
   readonly error?: unknown
   readonly onRetry?: () => void
-  /** Creates an account with a name. */
-  readonly onCreate: (name: string) => void
   readonly children: ReactNode
 }
 
 /** The frame of a viewer: the pages, or the form of a new account. */
-export function Session({ handle, viewer, error, onRetry, onCreate, children }: SessionProps) {
+export function Session(props: SessionProps) {
+  const { viewer, error, onRetry, onCreate, isHandleAvailable, children } = props
   const groups = viewer?.groups.edges.flatMap(({ node }) => node?.name ?? []) ?? []
+  const isNew = viewer && !viewer.user
   return (
-    <Shell groups={groups}>
+    <Shell handle={viewer?.user?.handle} groups={groups}>
       {error && !viewer && onRetry ? <Problem error={error} onRetry={onRetry} /> : null}
-      {viewer && !viewer.user ? <SignUp handle={handle} onCreate={onCreate} /> : null}
-      {(viewer && !viewer.user) || (error && !viewer) ? null : children}
+      {isNew ? <SignUp onCreate={onCreate} isHandleAvailable={isHandleAvailable} /> : null}
+      {isNew || (error && !viewer) ? null : children}
     </Shell>
   )
 }

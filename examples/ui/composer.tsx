@@ -1,4 +1,5 @@
 import { type FormEvent, type KeyboardEvent, useId, useRef, useState } from 'react'
+import { useDraftId } from './draft-id'
 import { reportProblem } from './problems'
 
 /** The most characters of a post and of a comment, as the server counts them: an emoji with its parts is one. */
@@ -22,7 +23,7 @@ export function Composer({ label, button, onSend }: ComposerProps) {
   const form = useRef<HTMLFormElement>(null)
   const [text, setText] = useState('')
   const [isSending, setSending] = useState(false)
-  const sent = useRef({ text: '', clientMutationId: '' })
+  const { idOf, forget } = useDraftId()
   const left = charactersMax - countCharacters(text.trim())
   const isReady = text.trim() !== '' && left >= 0 && !isSending
   const send = async (event: FormEvent) => {
@@ -30,12 +31,9 @@ export function Composer({ label, button, onSend }: ComposerProps) {
     if (!isReady) return
     setSending(true)
     const draft = text.trim()
-    if (sent.current.text !== draft) {
-      sent.current = { text: draft, clientMutationId: crypto.randomUUID() }
-    }
     try {
-      await onSend(draft, sent.current.clientMutationId)
-      sent.current = { text: '', clientMutationId: '' }
+      await onSend(draft, idOf(draft))
+      forget()
       setText('')
     } catch (error) {
       reportProblem(error)

@@ -2,7 +2,6 @@ import { Heading, Link } from './address'
 import { Avatar } from './avatar'
 import { ListEnd, type PagesProps } from './list-end'
 import type { ShownUser } from './post-card'
-import { useHandle } from './session'
 
 export interface ShownMutuals {
   readonly totalCount: number
@@ -29,6 +28,7 @@ export function Mutuals({ totalCount, edges }: ShownMutuals) {
 
 export interface SuggestedUser extends ShownUser {
   readonly id: string
+  readonly isViewer: boolean
   readonly viewerFollows: boolean
 }
 
@@ -56,10 +56,9 @@ export function Suggestions<User extends SuggestedUser>({
   guide,
   onFollow,
 }: SuggestionsProps<User>) {
-  const viewer = useHandle()
   if (!edges) return null
   const followable = (user: User | null | undefined, commonCount = 0) =>
-    user && !user.viewerFollows && user.handle !== viewer ? [{ user, commonCount }] : []
+    user && !user.viewerFollows && !user.isViewer ? [{ user, commonCount }] : []
   const ranked = edges.flatMap(({ node, commonCount }) => followable(node, commonCount))
   const guided = [guide, ...(guide?.following.edges.map(({ node }) => node) ?? [])]
   const suggested = ranked.length > 0 ? ranked : guided.flatMap((user) => followable(user))

@@ -3,7 +3,8 @@ import { createStore } from './store'
 
 const problem = createStore('')
 
-const messageOf = (error: unknown): string => {
+/** What went wrong, for people. */
+export const messageOf = (error: unknown): string => {
   if (error instanceof TypeError) return 'The server cannot be reached.'
   return error instanceof Error ? error.message : String(error)
 }

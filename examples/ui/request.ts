@@ -38,11 +38,15 @@ export interface Answer {
 // #region fetch-answer
 /**
  * Sends a request, and repeats it while it may succeed later. A mutation keeps its clientMutationId, so it takes effect
- * once. An answer may have errors. Throws what `fetch` throws.
+ * once. An answer may have errors. Throws what `send` throws.
  */
-export async function fetchAnswer(url: string, request: RequestInit): Promise<Answer> {
+export async function fetchAnswer(
+  url: string,
+  request: RequestInit,
+  send = fetch,
+): Promise<Answer> {
   for (let tries = 1; ; tries++) {
-    const answer = await fetch(url, request)
+    const answer = await send(url, request)
       .then(readAnswer)
       .catch((error: Error) => error)
     const isAnswered = !(answer instanceof Error)

@@ -5,11 +5,12 @@ export interface Facet {
   readonly start: number
   readonly end: number
   readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
-  readonly handle?: string | null | undefined
+  /** Whom a mention names. Nothing if the user is gone. */
+  readonly user?: { readonly handle: string } | null | undefined
   readonly url?: string | null | undefined
 }
 
-/** A text whose mentions and URLs are links. */
+/** A text whose mentions and URLs are links. A mention leads to the user of then, whatever the handle is now. */
 export function RichText({ text, facets = [] }: { text: string; facets?: readonly Facet[] }) {
   const points = [...text]
   const slice = (start: number, end?: number) => points.slice(start, end).join('')
@@ -28,7 +29,8 @@ export function RichText({ text, facets = [] }: { text: string; facets?: readonl
 }
 
 function Part({ facet, text }: { facet: Facet; text: string }) {
-  if (facet.kind === 'MENTION') return <Link href={`/users/${facet.handle}`}>{text}</Link>
+  if (facet.user) return <Link href={`/users/${facet.user.handle}`}>{text}</Link>
+  if (facet.kind === 'MENTION') return text
   if (facet.kind === 'HASHTAG' || !facet.url) return <span className="tag">{text}</span>
   return (
     <a href={facet.url} rel="noreferrer nofollow" target="_blank">

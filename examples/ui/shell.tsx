@@ -1,15 +1,22 @@
 import { type ReactNode, useRef } from 'react'
 import { arrive, Link } from './address'
-import { FailedAction, Offline } from './problems'
-import { signOut, useHandle } from './session'
+import { FailedAction, Offline, reportProblem } from './problems'
+import { signOut, useViewer } from './session'
+
+export interface ShellProps {
+  /** Of the viewer. Nothing before the server has said it, and without an account. */
+  readonly handle?: string | undefined
+  readonly groups?: readonly string[]
+  readonly children: ReactNode
+}
 
 /** The frame of each page. */
-export function Shell({ groups, children }: { groups: readonly string[]; children: ReactNode }) {
-  const handle = useHandle()
+export function Shell({ handle, groups = [], children }: ShellProps) {
+  const isSignedIn = useViewer() !== ''
   const main = useRef<HTMLElement>(null)
   const leave = () => {
     arrive()
-    signOut()
+    signOut().catch(reportProblem)
   }
   return (
     <div className="shell">
@@ -18,11 +25,11 @@ export function Shell({ groups, children }: { groups: readonly string[]; childre
       </button>
       <header className="bar">
         <p className="brand">Feedline</p>
-        {handle ? (
+        {isSignedIn ? (
           <>
             <nav aria-label="Main">
               <Link href="/">Home</Link>
-              <Link href={`/users/${handle}`}>Profile</Link>
+              {handle ? <Link href={`/users/${handle}`}>Profile</Link> : null}
             </nav>
             {groups.length > 0 ? (
               <nav aria-label="Groups">

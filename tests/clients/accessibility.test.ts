@@ -60,6 +60,10 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       await page.emulateMedia({ colorScheme })
       await page.getByRole('textbox', { name: 'Handle' }).waitFor()
       violations['sign-in'] = await violationsOf(page)
+      await page.getByRole('textbox', { name: 'Handle' }).fill(`new-${alice}`)
+      await page.keyboard.press('Enter')
+      await page.getByRole('textbox', { name: 'Name' }).waitFor()
+      violations['new account'] = await violationsOf(page)
       expect(Object.values(violations).flat()).toEqual([])
     },
   )

@@ -3,9 +3,14 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { examplesFolder, type Site, serveExample } from '../../scripts/example-site.ts'
+import {
+  examplesFolder,
+  type Site,
+  type SiteOptions,
+  serveExample,
+} from '../../scripts/example-site.ts'
 import { type TestApp, useApp } from '../support/app.ts'
 import { launchChromium } from './chromium.ts'
 import { TrafficWatch } from './traffic.ts'
@@ -17,7 +22,7 @@ export const exampleNames = readdirSync(examplesFolder).filter((name) =>
 
 /** How often the apps poll, unless a test polls by itself, in seconds. */
 const pollSeconds = 1
-const never = 86_400
+export const never = 86_400
 /** How long a test waits for what it expects to see, in milliseconds. A failed request is repeated for up to 40 s. */
 const waitMs = 60_000
 
@@ -63,36 +68,57 @@ export function useExample(name: string): Example {
 
 /** Builds an example, and gives a test file browsers on it, which use a server that runs from `beforeAll` on. */
 export function useBrowsers(name: string, app: { readonly url: string }): Example['open'] {
+  const open = useSites(name)
+  return (handle, { polls = true, ...options } = {}) => {
+    const settings = { serverUrl: `${app.url}/graphql`, pollSeconds: polls ? pollSeconds : never }
+    const signIn = async (context: BrowserContext) => {
+      if (handle === undefined) return
+      await context.addInitScript(`localStorage.setItem('feedline.subject', '${handle}')`)
+    }
+    return open({ ...settings, port: 0 }, signIn, options)
+  }
+}
+
+/** Opens a page in a new browser, which is prepared before. Pages of the same settings share a site. */
+export type OpenSite = (
+  settings: Omit<SiteOptions, 'example'>,
+  prepare: (context: BrowserContext) => Promise<unknown>,
+  options?: Omit<OpenOptions, 'polls'>,
+) => Promise<Viewer>
+
+/** Builds an example, and gives a test file browsers on sites of it. */
+export function useSites(name: string): OpenSite {
   let browser: Browser
-  const sites: Site[] = []
+  const sites = new Map<string, Site>()
   beforeAll(async () => {
     await promisify(execFile)('npm', ['run', 'build', '-w', `examples/${name}`])
     browser = await launchChromium()
-    for (const seconds of [pollSeconds, never]) {
-      const options = { example: name, serverUrl: `${app.url}/graphql`, port: 0 }
-      sites.push(await serveExample({ ...options, pollSeconds: seconds }))
-    }
   })
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close()
   })
   afterAll(async () => {
     await browser?.close()
-    for (const site of sites) await site[Symbol.asyncDispose]()
+    for (const site of sites.values()) await site[Symbol.asyncDispose]()
   })
 
-  const open: Example['open'] = async (handle, { path = '/', polls = true, width = 1200 } = {}) => {
+  const siteOf = async (settings: Omit<SiteOptions, 'example'>): Promise<Site> => {
+    const key = JSON.stringify(settings)
+    const site = sites.get(key) ?? (await serveExample({ example: name, ...settings }))
+    sites.set(key, site)
+    return site
+  }
+  return async (settings, prepare, { path = '/', width = 1200 } = {}) => {
+    const site = await siteOf(settings)
     const viewport = { width, height: 850 }
     const context = await browser.newContext({ viewport, hasTouch: width < 720 })
     context.setDefaultTimeout(waitMs)
-    if (handle !== undefined) {
-      await context.addInitScript(`localStorage.setItem('feedline.handle', '${handle}')`)
-    }
+    await prepare(context)
     const page = await context.newPage()
     page.on('pageerror', (error) => console.log(`${name}: ${error.stack}`))
     page.on('dialog', (dialog) => dialog.accept())
     const traffic = await TrafficWatch.open(page)
-    await page.goto(`${sites[polls ? 0 : 1]?.url}${path}`)
+    await page.goto(site.url + path)
     let polledAt = 0
     const posts = page.getByTestId('post')
     const texts = () => page.getByTestId('post-text').allTextContents()
@@ -115,5 +141,4 @@ export function useBrowsers(name: string, app: { readonly url: string }): Exampl
       },
     }
   }
-  return open
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
+import type { Handle } from '../../src/lib/ids.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
@@ -9,6 +10,8 @@ const focused = 'document.activeElement.tagName + " " + document.activeElement.t
 
 describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const { app, open } = useExample(name)
+  const rename = (user: string) =>
+    app.services.users.update(handle(user), { handle: `${user}-now` as Handle })
 
   test('each page has a title of its own, and its heading takes the focus when it opens', async () => {
     const { alice, bob, carol, write } = await createWorld(app)
@@ -40,7 +43,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await arrives('Sign in', 'Welcome to Feedline')
     await page.getByRole('textbox', { name: 'Handle' }).fill(`new-${alice}`)
     await page.keyboard.press('Enter')
-    await arrives('New account', `Hello @new-${alice}`)
+    await arrives('New account', 'New account')
     await page.getByRole('textbox', { name: 'Name' }).fill('New')
     await page.keyboard.press('Enter')
     await arrives('friends', 'friends')
@@ -126,6 +129,52 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     ])
   })
 
+  test('a mention leads to the user of then under the handle of now, and is no link once the user is gone', async () => {
+    const { alice, bob, carol, write } = await createWorld(app)
+    const text = `hello @${bob} @${carol} @no-one`
+    const [written] = await write(alice, [text])
+    if (!written) return expect.fail('a post')
+    await app.services.engagements.add('comments', handle(carol), written, { text: `@${bob}` })
+    await rename(bob)
+    const { page, shows } = await open(alice, { polls: false })
+    const links = () =>
+      page
+        .locator('.text')
+        .getByRole('link')
+        .evaluateAll((all) => all.map((link) => [link.textContent, link.getAttribute('href')]))
+    await shows([text])
+    expect(await links()).toEqual([
+      [`@${bob}`, `/users/${bob}-now`],
+      [`@${carol}`, `/users/${carol}`],
+    ])
+    await page.getByRole('link', { name: '1 comment' }).click()
+    await page.getByTestId('comment').waitFor()
+    expect((await links()).at(-1)).toEqual([`@${bob}`, `/users/${bob}-now`])
+    await page
+      .getByTestId('comment')
+      .getByRole('link', { name: `@${bob}` })
+      .click()
+    await page.getByText(`@${bob}-now`).waitFor()
+    await app.services.users.delete(handle(carol))
+    await page.reload()
+    await page.getByRole('link', { name: 'Home' }).click()
+    await shows([text])
+    expect(await links()).toEqual([[`@${bob}`, `/users/${bob}-now`]])
+  })
+
+  test('a viewer whose handle is not the subject has a profile under the handle', async () => {
+    const { alice, bob } = await createWorld(app)
+    await rename(alice)
+    const { page } = await open(alice, { polls: false })
+    await page.getByRole('link', { name: 'Profile' }).click()
+    await page.getByRole('heading', { level: 1, name: alice }).waitFor()
+    expect(await page.evaluate('location.pathname')).toBe(`/users/${alice}-now`)
+    expect(await page.getByRole('button', { name: 'Follow' }).count()).toBe(0)
+    await page.getByRole('link', { name: '2 following' }).click()
+    await page.getByRole('link', { name: bob }).click()
+    await page.getByRole('button', { name: 'Unfollow' }).waitFor()
+  })
+
   test('sign-in refuses what is no handle, and says why', async () => {
     const { page, alert, traffic } = await open(undefined, { polls: false })
     const field = page.getByRole('textbox', { name: 'Handle' })
@@ -138,7 +187,8 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     expect(traffic.take().requests).toBe(0)
     await field.fill('valid.name')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Hello @valid.name' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'New account' }).waitFor()
+    expect(await field.inputValue()).toBe('valid.name')
     expect(await alert.count()).toBe(0)
   })
 

@@ -20,14 +20,15 @@ export interface Traffic {
 export class TrafficWatch {
   private readonly requests: { operation: string; bytes: number }[] = []
   private readonly preflights = new Set<string>()
-  private readonly pending = new Set<string>()
+  /** The requests without an answer. A preflight names the request for which it asks. */
+  private readonly pending = new Map<string, string | undefined>()
   private unchanged = 0
   private changedAt = Date.now()
 
   private constructor(readonly session: CDPSession) {
-    session.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
+    session.on('Network.requestWillBeSent', ({ requestId, request, type, initiator }) => {
       if (!request.url.includes('/graphql')) return
-      this.pending.add(requestId)
+      this.pending.set(requestId, initiator.requestId)
       this.changedAt = Date.now()
       if (type === 'Preflight' || request.method === 'OPTIONS') {
         this.preflights.add(requestId)
@@ -46,6 +47,8 @@ export class TrafficWatch {
       if (statusCode === 304) this.unchanged++
     })
     const end = ({ requestId }: { requestId: string }) => {
+      // Chromium reports no end of the preflight of an aborted request.
+      for (const [id, asker] of this.pending) if (asker === requestId) this.pending.delete(id)
       if (this.pending.delete(requestId)) this.changedAt = Date.now()
     }
     session.on('Network.loadingFinished', end)

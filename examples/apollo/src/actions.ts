@@ -2,11 +2,11 @@ import type { ApolloCache, ApolloClient, OperationVariables } from '@apollo/clie
 import { useApolloClient } from '@apollo/client/react'
 import type { UserProfileFragment } from '@feedline/client'
 import * as documents from '@feedline/client'
-import { reportProblem, type ShownPost } from '@feedline/example-ui'
+import { type NewAccount, reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
 
 /** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
-export const inputOf = <Input extends object>(input: Input, id: string = crypto.randomUUID()) => {
+const inputOf = <Input extends object>(input: Input, id: string = crypto.randomUUID()) => {
   return { input: { ...input, clientMutationId: id } }
 }
 
@@ -40,7 +40,7 @@ const dropList = (cache: ApolloCache, __typename: string, id: string, fieldName:
 }
 
 /** All that is shown is read again. A block changes every list, and a new account what the viewer sees of it. */
-export const dropAll = (cache: ApolloCache) => {
+const dropAll = (cache: ApolloCache) => {
   cache.evict({ id: 'ROOT_QUERY' })
 }
 
@@ -49,6 +49,19 @@ function createActions(client: ApolloClient) {
   const send = <Data, Variables extends OperationVariables>(
     options: ApolloClient.MutateOptions<Data, Variables>,
   ) => client.mutate(options).catch(reportProblem)
+
+  const createUser = (account: NewAccount, clientMutationId: string) =>
+    client.mutate({
+      mutation: documents.CreateUserDocument,
+      variables: inputOf(account, clientMutationId),
+      update: dropAll,
+    })
+
+  const isHandleAvailable = async (handle: string) => {
+    const query = { query: documents.IsHandleAvailableDocument, variables: { handle } }
+    const { data } = await client.query({ ...query, fetchPolicy: 'no-cache' })
+    return data?.isHandleAvailable
+  }
 
   const like = ({ id, likeCount, viewerHasLiked }: ShownPost) => {
     const post = {
@@ -149,7 +162,10 @@ function createActions(client: ApolloClient) {
       update: (cache) => drop(cache, 'Comment', id),
     })
 
-  return { like, follow, block, setGroups, publish, deletePost, addComment, deleteComment }
+  return {
+    ...{ createUser, isHandleAvailable, like, follow, block, setGroups },
+    ...{ publish, deletePost, addComment, deleteComment },
+  }
 }
 
 export function useActions() {

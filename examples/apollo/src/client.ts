@@ -8,11 +8,10 @@ import {
   ServerError,
 } from '@apollo/client'
 import { CombinedGraphQLErrors } from '@apollo/client/errors'
-import { SetContextLink } from '@apollo/client/link/context'
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
 import { RetryLink } from '@apollo/client/link/retry'
 import { relayStylePagination } from '@apollo/client/utilities'
-import { retryPause, serverUrl } from '@feedline/example-ui'
+import { fetchAs, retryPause, serverUrl } from '@feedline/example-ui'
 import { tap } from 'rxjs'
 
 type Edge = { readonly node: Reference; readonly cursor?: string }
@@ -101,16 +100,10 @@ const retries = [
 
 // #region apollo-client
 /** A client of a viewer. Each viewer has a cache of their own. */
-export function createClient(handle: string): ApolloClient {
-  const signIn = new SetContextLink(({ headers }) => {
-    return { headers: { ...headers, authorization: `Dev ${handle}` } }
-  })
-  const http = new HttpLink({ uri: serverUrl })
+export function createClient(viewer: string): ApolloClient {
+  const http = new HttpLink({ uri: serverUrl, fetch: fetchAs(viewer) })
   const isMutation = ({ operationType }: ApolloLink.Operation) => operationType === 'mutation'
   const send = ApolloLink.split(isMutation, http, persisted.concat(http))
-  return new ApolloClient({
-    link: ApolloLink.from([signIn, ...retries, send]),
-    cache: createCache(),
-  })
+  return new ApolloClient({ link: ApolloLink.from([...retries, send]), cache: createCache() })
 }
 // #endregion

@@ -1,37 +1,34 @@
 import '@feedline/example-ui/style.css'
-import { ApolloProvider, useMutation, useQuery } from '@apollo/client/react'
-import { CreateUserDocument, SessionDocument } from '@feedline/client'
-import { Pages, renderApp, reportProblem, Session } from '@feedline/example-ui'
+import { ApolloProvider, useQuery } from '@apollo/client/react'
+import { SessionDocument } from '@feedline/client'
+import { Pages, renderApp, Session } from '@feedline/example-ui'
 import { useState } from 'react'
-import { dropAll, inputOf } from './actions'
+import { useActions } from './actions'
 import { createClient } from './client'
 import { FollowersPage, FollowingPage, LikesPage } from './people-pages'
 import { PostPage } from './post-page'
 import { ProfilePage } from './profile-page'
 import { TimelinePage } from './timeline-page'
 
-function Viewer({ handle }: { handle: string }) {
-  const [client] = useState(() => createClient(handle))
+function Viewer({ viewer }: { viewer: string }) {
+  const [client] = useState(() => createClient(viewer))
   return (
     <ApolloProvider client={client}>
-      <SignedIn handle={handle} />
+      <SignedIn />
     </ApolloProvider>
   )
 }
 
-function SignedIn({ handle }: { handle: string }) {
+function SignedIn() {
   const { data, error, refetch } = useQuery(SessionDocument)
-  const [createUser] = useMutation(CreateUserDocument, {
-    update: dropAll,
-    onError: reportProblem,
-  })
+  const { createUser, isHandleAvailable } = useActions()
   return (
     <Session
-      handle={handle}
       viewer={data?.viewer}
       error={error}
       onRetry={() => refetch()}
-      onCreate={(name) => createUser({ variables: inputOf({ name }) })}
+      onCreate={createUser}
+      isHandleAvailable={isHandleAvailable}
     >
       <Pages
         timeline={TimelinePage}
@@ -45,4 +42,4 @@ function SignedIn({ handle }: { handle: string }) {
   )
 }
 
-renderApp(Viewer)
+void renderApp(Viewer)

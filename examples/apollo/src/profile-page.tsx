@@ -1,12 +1,11 @@
 import { useQuery } from '@apollo/client/react'
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, NotFound, nodesOf, Profile, useHandle } from '@feedline/example-ui'
+import { Feed, NotFound, nodesOf, Profile } from '@feedline/example-ui'
 import { useActions } from './actions'
 import { usePages } from './pages'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {
-  const viewer = useHandle()
   const result = useQuery(ProfilePageDocument, { variables: { handle } })
   const user = result.data?.user
   const pages = usePages(result, user?.posts.pageInfo)
@@ -17,7 +16,7 @@ export function ProfilePage({ handle }: { handle: string }) {
       {user ? (
         <Profile
           user={user}
-          isViewer={user.handle === viewer}
+          isViewer={user.isViewer}
           onFollow={() => follow(user)}
           onBlock={() => block(user)}
           onGroups={(groups) => setGroups(user, groups)}

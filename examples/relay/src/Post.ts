@@ -19,7 +19,7 @@ export const readPost = (ref: Post_post$key): ShownPost =>
       fragment Post_post on Post @inline {
         id text createdAt likeCount commentCount viewerHasLiked viewerCanDelete
         author { handle name avatarUrl }
-        facets { start end kind handle url }
+        facets { start end kind url user { handle } }
       }
     `,
     ref,

@@ -15,7 +15,7 @@ const readComment = (ref: PostPage_comment$key) =>
     graphql`
       fragment PostPage_comment on Comment @inline {
         id text createdAt viewerCanDelete
-        facets { start end kind handle url }
+        facets { start end kind url user { handle } }
         user { handle name avatarUrl }
       }
     `,

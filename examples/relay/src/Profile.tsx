@@ -1,10 +1,4 @@
-import {
-  Feed,
-  NotFound,
-  Profile as ProfileView,
-  reportProblem,
-  viewerHandle,
-} from '@feedline/example-ui'
+import { Feed, NotFound, Profile as ProfileView, reportProblem } from '@feedline/example-ui'
 import * as relay from 'react-relay'
 import { graphql } from 'react-relay'
 import type { Profile_posts$key } from './__generated__/Profile_posts.graphql'
@@ -42,7 +36,7 @@ function Who({ userRef }: { userRef: Profile_user$key }) {
     graphql`
       fragment Profile_user on User {
         id handle name bio avatarUrl bannerUrl followerCount followingCount postCount
-        viewerFollows followsViewer viewerHasBlocked viewerGroups
+        isViewer viewerFollows followsViewer viewerHasBlocked viewerGroups
         mutuals(first: 3) { totalCount edges { node { handle } } }
       }
     `,
@@ -72,7 +66,7 @@ function Who({ userRef }: { userRef: Profile_user$key }) {
   return (
     <ProfileView
       user={user}
-      isViewer={handle === viewerHandle()}
+      isViewer={user.isViewer}
       onFollow={() => report(follow(user))}
       onBlock={() => report((user.viewerHasBlocked ? unblock : block)(input, effects).then(reload))}
       onGroups={(groups) => report(setGroups({ ...input, groups }, effects))}

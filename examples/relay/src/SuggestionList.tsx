@@ -11,12 +11,14 @@ export function SuggestionList() {
       query SuggestionListQuery($guide: String!) {
         viewer {
           suggestions(first: 10) {
-            edges { commonCount node { id handle name avatarUrl viewerFollows } }
+            edges { commonCount node { id handle name avatarUrl isViewer viewerFollows } }
           }
         }
         user(handle: $guide) {
-          id handle name avatarUrl viewerFollows
-          following(first: 10) { edges { node { id handle name avatarUrl viewerFollows } } }
+          id handle name avatarUrl isViewer viewerFollows
+          following(first: 10) {
+            edges { node { id handle name avatarUrl isViewer viewerFollows } }
+          }
         }
       }
     `,

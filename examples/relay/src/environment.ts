@@ -1,33 +1,32 @@
-import { type Answer, fetchAnswer, serverUrl } from '@feedline/example-ui'
+import { type Answer, fetchAnswer, fetchAs, serverUrl } from '@feedline/example-ui'
 import { commitMutation, type GraphQLTaggedNode, useRelayEnvironment } from 'react-relay'
 import * as runtime from 'relay-runtime'
 
 // #region relay-request
 /** Sends a query by GET with its hash, and its text only to a server that does not know the hash. Mutations have both. */
 async function send(
-  handle: string,
+  signedFetch: typeof fetch,
   { id, text: query, name: operationName, operationKind }: runtime.RequestParameters,
   variables: runtime.Variables,
 ): Promise<Answer> {
-  const authorization = `Dev ${handle}`
   const extensions = { persistedQuery: { version: 1, sha256Hash: id } }
   if (operationKind === 'query') {
     const [values, hash] = [JSON.stringify(variables), JSON.stringify(extensions)]
     const search = new URLSearchParams({ operationName, variables: values, extensions: hash })
-    const answer = await fetchAnswer(`${serverUrl}?${search}`, { headers: { authorization } })
+    const answer = await fetchAnswer(`${serverUrl}?${search}`, {}, signedFetch)
     if (answer.errors?.[0]?.extensions?.code !== 'PERSISTED_QUERY_NOT_FOUND') return answer
   }
-  const headers = { authorization, 'content-type': 'application/json' }
+  const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify({ operationName, query, variables, extensions })
-  return fetchAnswer(serverUrl, { method: 'POST', headers, body })
+  return fetchAnswer(serverUrl, { method: 'POST', headers, body }, signedFetch)
 }
 // #endregion
 
 // #region relay-retries
-const fetchAs =
-  (handle: string): runtime.FetchFunction =>
+const fetchBy =
+  (signedFetch: typeof fetch): runtime.FetchFunction =>
   async (operation, variables) => {
-    const answer = await send(handle, operation, variables)
+    const answer = await send(signedFetch, operation, variables)
     const [error] = answer.errors ?? []
     // Relay would store the null of a failed list, and show it. A thrown error leaves the store as it is.
     if (error) throw new Error(error.message, { cause: error.extensions })
@@ -35,9 +34,10 @@ const fetchAs =
   }
 // #endregion
 
-export const createEnvironment = (handle: string) =>
+/** A client of a viewer, with a store of its own. */
+export const createEnvironment = (viewer: string) =>
   new runtime.Environment({
-    network: runtime.Network.create(fetchAs(handle)),
+    network: runtime.Network.create(fetchBy(fetchAs(viewer))),
     store: new runtime.Store(new runtime.RecordSource()),
   })
 

@@ -1,9 +1,11 @@
 import '@feedline/example-ui/style.css'
 import * as ui from '@feedline/example-ui'
 import { Suspense, useEffect, useState } from 'react'
-import { graphql, RelayEnvironmentProvider, useFragment } from 'react-relay'
+import * as relay from 'react-relay'
+import { graphql } from 'react-relay'
 import type { main_viewer$key } from './__generated__/main_viewer.graphql'
 import type { mainCreateUserMutation } from './__generated__/mainCreateUserMutation.graphql'
+import type { mainHandleQuery } from './__generated__/mainHandleQuery.graphql'
 import type { mainQuery } from './__generated__/mainQuery.graphql'
 import { Boundary, usePageData } from './boundary'
 import { createEnvironment, useAction } from './environment'
@@ -13,12 +15,12 @@ import { PostPage } from './PostPage'
 import { Profile } from './Profile'
 import { Timeline } from './Timeline'
 
-function Viewer({ handle }: { handle: string }) {
-  const [environment] = useState(() => createEnvironment(handle))
+function Viewer({ viewer }: { viewer: string }) {
+  const [environment] = useState(() => createEnvironment(viewer))
   return (
-    <RelayEnvironmentProvider environment={environment}>
-      <Session handle={handle} />
-    </RelayEnvironmentProvider>
+    <relay.RelayEnvironmentProvider environment={environment}>
+      <Session />
+    </relay.RelayEnvironmentProvider>
   )
 }
 
@@ -34,13 +36,14 @@ function ReadViewer({ onRead }: { onRead: (viewer: main_viewer$key | null) => vo
   return null
 }
 
-function Session({ handle }: { handle: string }) {
+function Session() {
+  const environment = relay.useRelayEnvironment()
   const path = ui.usePath()
   const [viewerRef, setViewerRef] = useState<main_viewer$key | null>(null)
-  const viewer = useFragment<main_viewer$key>(
+  const viewer = relay.useFragment<main_viewer$key>(
     graphql`
       fragment main_viewer on Viewer {
-        user { id }
+        user { id handle }
         groups(first: 100) { edges { node { name } } }
       }
     `,
@@ -51,10 +54,17 @@ function Session({ handle }: { handle: string }) {
       createUser(input: $input) { viewer { ...main_viewer } }
     }
   `)
-  const onCreate = (name: string) =>
-    void create({ name }, { updater: readAgain }).catch(ui.reportProblem)
+  const onCreate = (account: ui.NewAccount, clientMutationId: string) =>
+    create({ ...account, clientMutationId }, { updater: readAgain })
+  const isHandleAvailable = async (handle: string) => {
+    const query = graphql`
+      query mainHandleQuery($handle: String!) { isHandleAvailable(handle: $handle) }
+    `
+    const answer = relay.fetchQuery<mainHandleQuery>(environment, query, { handle })
+    return (await answer.toPromise())?.isHandleAvailable
+  }
   return (
-    <ui.Session handle={handle} viewer={viewer} onCreate={onCreate}>
+    <ui.Session viewer={viewer} onCreate={onCreate} isHandleAvailable={isHandleAvailable}>
       <Boundary>
         <Suspense fallback={null}>
           <ReadViewer onRead={setViewerRef} />
@@ -74,4 +84,4 @@ function Session({ handle }: { handle: string }) {
   )
 }
 
-ui.renderApp(Viewer)
+void ui.renderApp(Viewer)

@@ -1,8 +1,8 @@
 import * as documents from '@feedline/client'
-import { reportProblem, type ShownPost } from '@feedline/example-ui'
+import { type NewAccount, reportProblem, type ShownPost } from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { type Client, type TypedDocumentNode, useClient } from 'urql'
-import { reasonOf } from './client'
+import { ask, reasonOf } from './client'
 
 type User = documents.UserProfileFragment
 
@@ -25,7 +25,10 @@ function createActions(client: Client) {
   ): Promise<unknown> => send(document, input).catch(reportProblem)
 
   return {
-    createUser: (name: string) => attempt(documents.CreateUserDocument, { name }),
+    createUser: (account: NewAccount, clientMutationId: string) =>
+      send(documents.CreateUserDocument, { ...account, clientMutationId }),
+    isHandleAvailable: async (handle: string) =>
+      (await ask(client, documents.IsHandleAvailableDocument, { handle }))?.isHandleAvailable,
     /** Resolves to the id of the post. */
     publish: async (text: string, clientMutationId: string) => {
       const data = await send(documents.PublishPostDocument, { text, clientMutationId })

@@ -1,4 +1,4 @@
-import { retryPause, serverUrl, triesMax } from '@feedline/example-ui'
+import { fetchAs, retryPause, serverUrl, triesMax } from '@feedline/example-ui'
 import { persistedExchange } from '@urql/exchange-persisted'
 import { retryExchange } from '@urql/exchange-retry'
 import type { DocumentNode } from 'graphql'
@@ -63,17 +63,14 @@ export function give(client: Client, request: GraphQLRequest, data: object): voi
 }
 
 // #region urql-client
-const optionsOf = (handle: string) => ({
-  url: serverUrl,
-  fetchOptions: { headers: { authorization: `Dev ${handle}` } },
-})
+const optionsOf = (viewer: string) => ({ url: serverUrl, fetch: fetchAs(viewer) })
 
 /** Sends queries by GET: first the hash, and the text only to a server that does not know the hash. */
 const network = [persistedExchange(), retries, fetchExchange]
 
 /** A client of a viewer, with a cache of its own. */
-export const createClient = (handle: string) =>
-  new Client({ ...optionsOf(handle), exchanges: [createCache(), givenAnswers, ...network] })
+export const createClient = (viewer: string) =>
+  new Client({ ...optionsOf(viewer), exchanges: [createCache(), givenAnswers, ...network] })
 
 /** Asks for the types of objects, which Graphcache needs. */
 const withTypes = mapExchange({
@@ -84,8 +81,8 @@ const withTypes = mapExchange({
 })
 
 /** A client that reads beside the cache. */
-export const createDirectClient = (handle: string) =>
-  new Client({ ...optionsOf(handle), exchanges: [withTypes, ...network] })
+export const createDirectClient = (viewer: string) =>
+  new Client({ ...optionsOf(viewer), exchanges: [withTypes, ...network] })
 // #endregion
 
 /** What went wrong, without the prefix that urql adds to messages. */

@@ -10,25 +10,25 @@ import { PostPage } from './post-page'
 import { ProfilePage } from './profile-page'
 import { TimelinePage } from './timeline-page'
 
-function Viewer({ handle }: { handle: string }) {
-  const [client] = useState(() => createClient(handle))
+function Viewer({ viewer }: { viewer: string }) {
+  const [client] = useState(() => createClient(viewer))
   return (
     <Provider value={client}>
-      <SignedIn handle={handle} />
+      <SignedIn />
     </Provider>
   )
 }
 
-function SignedIn({ handle }: { handle: string }) {
+function SignedIn() {
   const [{ data, error }, execute] = useQuery({ query: SessionDocument })
-  const { createUser } = useActions()
+  const { createUser, isHandleAvailable } = useActions()
   return (
     <Session
-      handle={handle}
       viewer={data?.viewer}
       error={reasonOf(error)}
       onRetry={() => execute({ requestPolicy: 'network-only' })}
       onCreate={createUser}
+      isHandleAvailable={isHandleAvailable}
     >
       <Pages
         timeline={TimelinePage}
@@ -42,4 +42,4 @@ function SignedIn({ handle }: { handle: string }) {
   )
 }
 
-renderApp(Viewer)
+void renderApp(Viewer)

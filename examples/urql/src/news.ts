@@ -3,7 +3,7 @@ import {
   type HomeTimelineQuery,
   TimelineNewsDocument,
 } from '@feedline/client'
-import { type HeldTimeline, type Timeline, viewerHandle } from '@feedline/example-ui'
+import type { HeldTimeline, Timeline } from '@feedline/example-ui'
 import { type Client, createRequest, gql } from 'urql'
 import { ask, createDirectClient, give } from './client'
 
@@ -21,9 +21,9 @@ const heldDocument = gql<{ timeline?: HeldTimeline | null }, Variables>`
 `
 
 /** A timeline in the cache and on the server. It is read beside the cache, and written into it at once. */
-export function openTimeline(client: Client, firstPage: Variables): Timeline<Page> {
+export function openTimeline(client: Client, viewer: string, firstPage: Variables): Timeline<Page> {
   const { first: _, ...group } = firstPage
-  const direct = createDirectClient(viewerHandle())
+  const direct = createDirectClient(viewer)
   return {
     held: () =>
       client.readQuery(heldDocument, firstPage, { requestPolicy: 'cache-only' })?.data?.timeline,

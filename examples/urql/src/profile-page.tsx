@@ -1,11 +1,10 @@
 import { ProfilePageDocument } from '@feedline/client'
-import { Feed, NotFound, nodesOf, Profile, useHandle } from '@feedline/example-ui'
+import { Feed, NotFound, nodesOf, Profile } from '@feedline/example-ui'
 import { useActions } from './actions'
 import { first, useList } from './list'
 
 /** A user with their posts. */
 export function ProfilePage({ handle }: { handle: string }) {
-  const viewer = useHandle()
   const { data, pages } = useList(
     ProfilePageDocument,
     { handle, first },
@@ -19,7 +18,7 @@ export function ProfilePage({ handle }: { handle: string }) {
       {user ? (
         <Profile
           user={user}
-          isViewer={user.handle === viewer}
+          isViewer={user.isViewer}
           onFollow={() => follow(user)}
           onBlock={() => block(user)}
           onGroups={(groups) => setGroups(user, groups)}

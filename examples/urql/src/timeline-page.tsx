@@ -1,5 +1,5 @@
 import { HomeTimelineDocument } from '@feedline/client'
-import { nodesOf, TimelineView, useNews } from '@feedline/example-ui'
+import { nodesOf, TimelineView, useNews, useViewer } from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { useClient } from 'urql'
 import { useActions } from './actions'
@@ -10,13 +10,14 @@ import { SuggestionList } from './suggestions'
 /** The home timeline with the composer, or the timeline of a group. */
 export function TimelinePage({ group }: { group?: string | undefined }) {
   const client = useClient()
+  const viewer = useViewer()
   const variables = useMemo(() => (group === undefined ? { first } : { first, group }), [group])
   const { data, pages } = useList(
     HomeTimelineDocument,
     variables,
     ({ timeline }) => timeline?.pageInfo,
   )
-  const news = useNews(client, group, () => openTimeline(client, variables))
+  const news = useNews(client, group, () => openTimeline(client, viewer, variables))
   const { like, publish, deletePost } = useActions()
   return (
     <>

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<89490b2498852f5b91112abb9f15d2b6>>
- * @relayHash ada729047ad4eb6180a609f4de134dd3
+ * @generated SignedSource<<8aba323b0d05e0f6d8cf23895fc420ad>>
+ * @relayHash 54a01c95147e3cca75cf8f3533b73e03
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID b96176f60a60bda1c67942cb775d7de73a26c112c9fa4017ecf1f8fa263d9b6a
+// @relayRequestID d6946b51bc09b0028d3c313da1c6be6eda4a3034623c955e8a61e24759d99b96
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -206,12 +206,24 @@ return {
                                 "name": "kind",
                                 "storageKey": null
                               },
-                              (v5/*:: as any*/),
                               {
                                 "alias": null,
                                 "args": null,
                                 "kind": "ScalarField",
                                 "name": "url",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "concreteType": "User",
+                                "kind": "LinkedField",
+                                "name": "user",
+                                "plural": false,
+                                "selections": [
+                                  (v5/*:: as any*/),
+                                  (v4/*:: as any*/)
+                                ],
                                 "storageKey": null
                               }
                             ],
@@ -317,12 +329,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "ada729047ad4eb6180a609f4de134dd3",
-    "id": "b96176f60a60bda1c67942cb775d7de73a26c112c9fa4017ecf1f8fa263d9b6a",
+    "cacheID": "54a01c95147e3cca75cf8f3533b73e03",
+    "id": "d6946b51bc09b0028d3c313da1c6be6eda4a3034623c955e8a61e24759d99b96",
     "metadata": {},
     "name": "PostPageCommentsQuery",
     "operationKind": "query",
-    "text": "query PostPageCommentsQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...PostPage_comments_2HEEH6\n    id\n  }\n}\n\nfragment PostPage_comment on Comment {\n  id\n  text\n  createdAt\n  viewerCanDelete\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n  user {\n    handle\n    name\n    avatarUrl\n    id\n  }\n}\n\nfragment PostPage_comments_2HEEH6 on Post {\n  id\n  comments(first: $first, after: $after) {\n    edges {\n      node {\n        ...PostPage_comment\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query PostPageCommentsQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...PostPage_comments_2HEEH6\n    id\n  }\n}\n\nfragment PostPage_comment on Comment {\n  id\n  text\n  createdAt\n  viewerCanDelete\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  user {\n    handle\n    name\n    avatarUrl\n    id\n  }\n}\n\nfragment PostPage_comments_2HEEH6 on Post {\n  id\n  comments(first: $first, after: $after) {\n    edges {\n      node {\n        ...PostPage_comment\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

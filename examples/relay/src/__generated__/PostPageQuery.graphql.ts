@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<40e5d379e6648bc567d624d3eda3fc27>>
- * @relayHash 721798f107c65bacfba3c3b4047b1055
+ * @generated SignedSource<<e1515d8e2e211948a521cc7b5d378ba7>>
+ * @relayHash adc3630a6d2cb925fa0feacf496657ef
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 9ba711fdd2f76a5e32bcd4fa3b997d2a09a71669922fa75df0b560d1b5085c5f
+// @relayRequestID 8ecaeb348c543600f9a67230657fd9d72b4fc7ab4f860f78e1cd8fc63c9232a7
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -113,56 +113,72 @@ v11 = {
 v12 = {
   "alias": null,
   "args": null,
-  "concreteType": "TextFacet",
-  "kind": "LinkedField",
-  "name": "facets",
-  "plural": true,
-  "selections": [
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "start",
-      "storageKey": null
-    },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "end",
-      "storageKey": null
-    },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "kind",
-      "storageKey": null
-    },
-    (v9/*:: as any*/),
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "url",
-      "storageKey": null
-    }
-  ],
+  "kind": "ScalarField",
+  "name": "start",
   "storageKey": null
 },
-v13 = [
+v13 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "end",
+  "storageKey": null
+},
+v14 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v15 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
+  "storageKey": null
+},
+v16 = [
   {
     "kind": "Literal",
     "name": "first",
     "value": 20
   }
 ],
-v14 = [
+v17 = [
   (v9/*:: as any*/),
   (v10/*:: as any*/),
   (v11/*:: as any*/),
   (v2/*:: as any*/)
-];
+],
+v18 = {
+  "alias": null,
+  "args": null,
+  "concreteType": "TextFacet",
+  "kind": "LinkedField",
+  "name": "facets",
+  "plural": true,
+  "selections": [
+    (v12/*:: as any*/),
+    (v13/*:: as any*/),
+    (v14/*:: as any*/),
+    (v15/*:: as any*/),
+    {
+      "alias": null,
+      "args": null,
+      "concreteType": "User",
+      "kind": "LinkedField",
+      "name": "user",
+      "plural": false,
+      "selections": [
+        (v9/*:: as any*/),
+        (v2/*:: as any*/)
+      ],
+      "storageKey": null
+    }
+  ],
+  "storageKey": null
+};
 return {
   "fragment": {
     "argumentDefinitions": (v0/*:: as any*/),
@@ -203,13 +219,39 @@ return {
                 ],
                 "storageKey": null
               },
-              (v12/*:: as any*/)
+              {
+                "alias": null,
+                "args": null,
+                "concreteType": "TextFacet",
+                "kind": "LinkedField",
+                "name": "facets",
+                "plural": true,
+                "selections": [
+                  (v12/*:: as any*/),
+                  (v13/*:: as any*/),
+                  (v14/*:: as any*/),
+                  (v15/*:: as any*/),
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "User",
+                    "kind": "LinkedField",
+                    "name": "user",
+                    "plural": false,
+                    "selections": [
+                      (v9/*:: as any*/)
+                    ],
+                    "storageKey": null
+                  }
+                ],
+                "storageKey": null
+              }
             ],
             "args": null,
             "argumentDefinitions": []
           },
           {
-            "args": (v13/*:: as any*/),
+            "args": (v16/*:: as any*/),
             "kind": "FragmentSpread",
             "name": "PostPage_comments"
           }
@@ -248,13 +290,13 @@ return {
             "kind": "LinkedField",
             "name": "author",
             "plural": false,
-            "selections": (v14/*:: as any*/),
+            "selections": (v17/*:: as any*/),
             "storageKey": null
           },
-          (v12/*:: as any*/),
+          (v18/*:: as any*/),
           {
             "alias": null,
-            "args": (v13/*:: as any*/),
+            "args": (v16/*:: as any*/),
             "concreteType": "CommentConnection",
             "kind": "LinkedField",
             "name": "comments",
@@ -280,7 +322,7 @@ return {
                       (v3/*:: as any*/),
                       (v4/*:: as any*/),
                       (v8/*:: as any*/),
-                      (v12/*:: as any*/),
+                      (v18/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -288,7 +330,7 @@ return {
                         "kind": "LinkedField",
                         "name": "user",
                         "plural": false,
-                        "selections": (v14/*:: as any*/),
+                        "selections": (v17/*:: as any*/),
                         "storageKey": null
                       },
                       {
@@ -353,7 +395,7 @@ return {
           },
           {
             "alias": null,
-            "args": (v13/*:: as any*/),
+            "args": (v16/*:: as any*/),
             "filters": null,
             "handle": "connection",
             "key": "PostPage_comments",
@@ -366,12 +408,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "721798f107c65bacfba3c3b4047b1055",
-    "id": "9ba711fdd2f76a5e32bcd4fa3b997d2a09a71669922fa75df0b560d1b5085c5f",
+    "cacheID": "adc3630a6d2cb925fa0feacf496657ef",
+    "id": "8ecaeb348c543600f9a67230657fd9d72b4fc7ab4f860f78e1cd8fc63c9232a7",
     "metadata": {},
     "name": "PostPageQuery",
     "operationKind": "query",
-    "text": "query PostPageQuery(\n  $id: ID!\n) {\n  post(id: $id) {\n    ...Post_post\n    ...PostPage_comments_3dfUwN\n    id\n  }\n}\n\nfragment PostPage_comment on Comment {\n  id\n  text\n  createdAt\n  viewerCanDelete\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n  user {\n    handle\n    name\n    avatarUrl\n    id\n  }\n}\n\nfragment PostPage_comments_3dfUwN on Post {\n  id\n  comments(first: 20) {\n    edges {\n      node {\n        ...PostPage_comment\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
+    "text": "query PostPageQuery(\n  $id: ID!\n) {\n  post(id: $id) {\n    ...Post_post\n    ...PostPage_comments_3dfUwN\n    id\n  }\n}\n\nfragment PostPage_comment on Comment {\n  id\n  text\n  createdAt\n  viewerCanDelete\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  user {\n    handle\n    name\n    avatarUrl\n    id\n  }\n}\n\nfragment PostPage_comments_3dfUwN on Post {\n  id\n  comments(first: 20) {\n    edges {\n      node {\n        ...PostPage_comment\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n"
   }
 };
 })();

@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<0031ced79acd45fbf682f6b230127a26>>
+ * @generated SignedSource<<9ffa63d397824590077a9090ae7a7c8e>>
  * @lightSyntaxTransform
  */
 
@@ -14,10 +14,12 @@ export type PostPage_comment$data = {
   readonly createdAt: string;
   readonly facets: ReadonlyArray<{
     readonly end: number;
-    readonly handle: string | null | undefined;
     readonly kind: FacetKind;
     readonly start: number;
     readonly url: string | null | undefined;
+    readonly user: {
+      readonly handle: string;
+    } | null | undefined;
   }>;
   readonly id: string;
   readonly text: string;
@@ -39,6 +41,6 @@ const node: ReaderInlineDataFragment = {
   "name": "PostPage_comment"
 };
 
-(node as any).hash = "3e441abbbe526a4da0ecb66e0b2362d5";
+(node as any).hash = "171708f1529a2519cbdb4b8582351ded";
 
 export default node;

@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<82ba78b33775d41268b348abc27dc1fd>>
+ * @generated SignedSource<<23fbdb29b35ece00b28f5755e90a7be7>>
  * @lightSyntaxTransform
  */
 
@@ -170,12 +170,23 @@ return {
                           "name": "kind",
                           "storageKey": null
                         },
-                        (v2/*:: as any*/),
                         {
                           "alias": null,
                           "args": null,
                           "kind": "ScalarField",
                           "name": "url",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "concreteType": "User",
+                          "kind": "LinkedField",
+                          "name": "user",
+                          "plural": false,
+                          "selections": [
+                            (v2/*:: as any*/)
+                          ],
                           "storageKey": null
                         }
                       ],

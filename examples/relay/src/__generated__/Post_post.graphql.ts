@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<3bf03a8dad47e3de15442b8712f6abe2>>
+ * @generated SignedSource<<5cbf18967381b07e7e1b45c77c8da25f>>
  * @lightSyntaxTransform
  */
 
@@ -20,10 +20,12 @@ export type Post_post$data = {
   readonly createdAt: string;
   readonly facets: ReadonlyArray<{
     readonly end: number;
-    readonly handle: string | null | undefined;
     readonly kind: FacetKind;
     readonly start: number;
     readonly url: string | null | undefined;
+    readonly user: {
+      readonly handle: string;
+    } | null | undefined;
   }>;
   readonly id: string;
   readonly likeCount: number;
@@ -42,6 +44,6 @@ const node: ReaderInlineDataFragment = {
   "name": "Post_post"
 };
 
-(node as any).hash = "9d1161418be99f41813e5e99160aa490";
+(node as any).hash = "24808677b1e030d5361a557c920d9f60";
 
 export default node;

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<aeb591b23c8ccc441d510e5680c9fbb8>>
- * @relayHash 7d762e908a05c7ad3df9515ab1eb4951
+ * @generated SignedSource<<2552971553c49f1b6fda6e30a1e51bcf>>
+ * @relayHash f92b882376fe12562e575600250e3611
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 514e25641c40aadb0f55fd9f71c3a6a222d21ebeb4c9a3b4558140dbaf3ce2ec
+// @relayRequestID ef413426243bc44cbd9d96e9f7afdbab515484a01f7136779ebb8aa12b0d7d3b
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -154,7 +154,14 @@ return {
                 "name": "user",
                 "plural": false,
                 "selections": [
-                  (v2/*:: as any*/)
+                  (v2/*:: as any*/),
+                  {
+                    "alias": null,
+                    "args": null,
+                    "kind": "ScalarField",
+                    "name": "handle",
+                    "storageKey": null
+                  }
                 ],
                 "storageKey": null
               },
@@ -214,12 +221,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "7d762e908a05c7ad3df9515ab1eb4951",
-    "id": "514e25641c40aadb0f55fd9f71c3a6a222d21ebeb4c9a3b4558140dbaf3ce2ec",
+    "cacheID": "f92b882376fe12562e575600250e3611",
+    "id": "ef413426243bc44cbd9d96e9f7afdbab515484a01f7136779ebb8aa12b0d7d3b",
     "metadata": {},
     "name": "ProfileGroupsMutation",
     "operationKind": "mutation",
-    "text": "mutation ProfileGroupsMutation(\n  $input: SetFollowGroupsInput!\n) {\n  setFollowGroups(input: $input) {\n    user {\n      id\n      viewerGroups\n    }\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
+    "text": "mutation ProfileGroupsMutation(\n  $input: SetFollowGroupsInput!\n) {\n  setFollowGroups(input: $input) {\n    user {\n      id\n      viewerGroups\n    }\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n    handle\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
   }
 };
 })();

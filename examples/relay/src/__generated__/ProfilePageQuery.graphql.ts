@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<498a9b3c2059397e738a6c1910e997f6>>
- * @relayHash 799ac8753084e1e07cbd3e0f98d6bc97
+ * @generated SignedSource<<09dd4ac9d63a039acd9c8d80507a8343>>
+ * @relayHash e5ad4ba86a07c8ec35eb060bddfb2e09
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 529fa7170a09b24f6316c090bd4c09e4b3ef7a17dcc0831d2fa3652834bedc46
+// @relayRequestID 1f2fc71b08d578c6d0af1d0ef9d575cb09f5498267552892a04cf0249425af48
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -256,12 +256,24 @@ return {
                                 "name": "kind",
                                 "storageKey": null
                               },
-                              (v6/*:: as any*/),
                               {
                                 "alias": null,
                                 "args": null,
                                 "kind": "ScalarField",
                                 "name": "url",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "concreteType": "User",
+                                "kind": "LinkedField",
+                                "name": "user",
+                                "plural": false,
+                                "selections": [
+                                  (v6/*:: as any*/),
+                                  (v4/*:: as any*/)
+                                ],
                                 "storageKey": null
                               }
                             ],
@@ -328,12 +340,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "799ac8753084e1e07cbd3e0f98d6bc97",
-    "id": "529fa7170a09b24f6316c090bd4c09e4b3ef7a17dcc0831d2fa3652834bedc46",
+    "cacheID": "e5ad4ba86a07c8ec35eb060bddfb2e09",
+    "id": "1f2fc71b08d578c6d0af1d0ef9d575cb09f5498267552892a04cf0249425af48",
     "metadata": {},
     "name": "ProfilePageQuery",
     "operationKind": "query",
-    "text": "query ProfilePageQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...Profile_posts_2HEEH6\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Profile_posts_2HEEH6 on User {\n  name\n  posts(first: $first, after: $after) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
+    "text": "query ProfilePageQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...Profile_posts_2HEEH6\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Profile_posts_2HEEH6 on User {\n  name\n  posts(first: $first, after: $after) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
   }
 };
 })();

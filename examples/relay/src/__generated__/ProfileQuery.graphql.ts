@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<6f31902df290b4424cb01fe47e02792b>>
- * @relayHash b2080a024fbc2f53da63635ea8c36a09
+ * @generated SignedSource<<9273aa7c118b90d335778dce6f0c19b2>>
+ * @relayHash 45730ca2588cfa2798ef67d09ec87029
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 833aeb34a9e1f57a1573244fe8bcf4e033431fa966c55d9ebb15eb3c500b1278
+// @relayRequestID da9acca0f9c5a318be386c33496395e7239d6264e8563e8684046e42e0029170
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -74,7 +74,11 @@ v6 = {
   "kind": "ScalarField",
   "name": "avatarUrl",
   "storageKey": null
-};
+},
+v7 = [
+  (v4/*:: as any*/),
+  (v3/*:: as any*/)
+];
 return {
   "fragment": {
     "argumentDefinitions": (v0/*:: as any*/),
@@ -164,6 +168,13 @@ return {
             "alias": null,
             "args": null,
             "kind": "ScalarField",
+            "name": "isViewer",
+            "storageKey": null
+          },
+          {
+            "alias": null,
+            "args": null,
+            "kind": "ScalarField",
             "name": "viewerFollows",
             "storageKey": null
           },
@@ -224,10 +235,7 @@ return {
                     "kind": "LinkedField",
                     "name": "node",
                     "plural": false,
-                    "selections": [
-                      (v4/*:: as any*/),
-                      (v3/*:: as any*/)
-                    ],
+                    "selections": (v7/*:: as any*/),
                     "storageKey": null
                   }
                 ],
@@ -347,12 +355,21 @@ return {
                             "name": "kind",
                             "storageKey": null
                           },
-                          (v4/*:: as any*/),
                           {
                             "alias": null,
                             "args": null,
                             "kind": "ScalarField",
                             "name": "url",
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "concreteType": "User",
+                            "kind": "LinkedField",
+                            "name": "user",
+                            "plural": false,
+                            "selections": (v7/*:: as any*/),
                             "storageKey": null
                           }
                         ],
@@ -421,12 +438,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "b2080a024fbc2f53da63635ea8c36a09",
-    "id": "833aeb34a9e1f57a1573244fe8bcf4e033431fa966c55d9ebb15eb3c500b1278",
+    "cacheID": "45730ca2588cfa2798ef67d09ec87029",
+    "id": "da9acca0f9c5a318be386c33496395e7239d6264e8563e8684046e42e0029170",
     "metadata": {},
     "name": "ProfileQuery",
     "operationKind": "query",
-    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n  mutuals(first: 3) {\n    totalCount\n    edges {\n      node {\n        handle\n        id\n      }\n    }\n  }\n}\n"
+    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  isViewer\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n  mutuals(first: 3) {\n    totalCount\n    edges {\n      node {\n        handle\n        id\n      }\n    }\n  }\n}\n"
   }
 };
 })();

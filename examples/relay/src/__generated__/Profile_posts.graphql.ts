@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<e7ac1d431166fe80134291b3b65b0a1b>>
+ * @generated SignedSource<<97670643fea06baef82f071ceddebe69>>
  * @lightSyntaxTransform
  */
 
@@ -218,12 +218,23 @@ return {
                           "name": "kind",
                           "storageKey": null
                         },
-                        (v3/*:: as any*/),
                         {
                           "alias": null,
                           "args": null,
                           "kind": "ScalarField",
                           "name": "url",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "concreteType": "User",
+                          "kind": "LinkedField",
+                          "name": "user",
+                          "plural": false,
+                          "selections": [
+                            (v3/*:: as any*/)
+                          ],
                           "storageKey": null
                         }
                       ],

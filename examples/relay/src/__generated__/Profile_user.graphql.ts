@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<5e169214390987881a6a6b42d653dfa6>>
+ * @generated SignedSource<<d00fb69762409997c448a67414dcf1f9>>
  * @lightSyntaxTransform
  */
 
@@ -18,6 +18,7 @@ export type Profile_user$data = {
   readonly followsViewer: boolean;
   readonly handle: string;
   readonly id: string;
+  readonly isViewer: boolean;
   readonly mutuals: {
     readonly edges: ReadonlyArray<{
       readonly node: {
@@ -113,6 +114,13 @@ return {
       "alias": null,
       "args": null,
       "kind": "ScalarField",
+      "name": "isViewer",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
       "name": "viewerFollows",
       "storageKey": null
     },
@@ -190,6 +198,6 @@ return {
 };
 })();
 
-(node as any).hash = "c7ef2f2a6077449e17f120e7b62c1cc7";
+(node as any).hash = "b9333340c23148d35273f69d2042d217";
 
 export default node;

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<6350ddca84b2bbcd7396bc982cb929bd>>
- * @relayHash d33637365f0506e50ee6348bbdc138f7
+ * @generated SignedSource<<7b8f21a4f61f20bd3ac47aa744468c5c>>
+ * @relayHash 64561f9a1281952a313a6d23a4ad0b13
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 43d6970dc4071a0ff47867eb936b9cf52e8ca3648ae05b51ff8007c586365ccb
+// @relayRequestID 729469fbce6922f264922b50800a31fcb60a7c97f4232d58085ec7f8f527d1c0
 
 import type { ConcreteRequest } from 'relay-runtime';
 export type SuggestionListQuery$variables = {
@@ -23,6 +23,7 @@ export type SuggestionListQuery$data = {
           readonly avatarUrl: string | null | undefined;
           readonly handle: string;
           readonly id: string;
+          readonly isViewer: boolean;
           readonly name: string;
           readonly viewerFollows: boolean;
         } | null | undefined;
@@ -30,6 +31,7 @@ export type SuggestionListQuery$data = {
     };
     readonly handle: string;
     readonly id: string;
+    readonly isViewer: boolean;
     readonly name: string;
     readonly viewerFollows: boolean;
   } | null | undefined;
@@ -41,6 +43,7 @@ export type SuggestionListQuery$data = {
           readonly avatarUrl: string | null | undefined;
           readonly handle: string;
           readonly id: string;
+          readonly isViewer: boolean;
           readonly name: string;
           readonly viewerFollows: boolean;
         } | null | undefined;
@@ -100,10 +103,17 @@ v6 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
-  "name": "viewerFollows",
+  "name": "isViewer",
   "storageKey": null
 },
 v7 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "viewerFollows",
+  "storageKey": null
+},
+v8 = {
   "alias": null,
   "args": null,
   "concreteType": "User",
@@ -115,11 +125,12 @@ v7 = {
     (v3/*:: as any*/),
     (v4/*:: as any*/),
     (v5/*:: as any*/),
-    (v6/*:: as any*/)
+    (v6/*:: as any*/),
+    (v7/*:: as any*/)
   ],
   "storageKey": null
 },
-v8 = {
+v9 = {
   "alias": null,
   "args": (v1/*:: as any*/),
   "concreteType": "SuggestionConnection",
@@ -142,14 +153,14 @@ v8 = {
           "name": "commonCount",
           "storageKey": null
         },
-        (v7/*:: as any*/)
+        (v8/*:: as any*/)
       ],
       "storageKey": null
     }
   ],
   "storageKey": "suggestions(first:10)"
 },
-v9 = {
+v10 = {
   "alias": null,
   "args": [
     {
@@ -168,6 +179,7 @@ v9 = {
     (v4/*:: as any*/),
     (v5/*:: as any*/),
     (v6/*:: as any*/),
+    (v7/*:: as any*/),
     {
       "alias": null,
       "args": (v1/*:: as any*/),
@@ -184,7 +196,7 @@ v9 = {
           "name": "edges",
           "plural": true,
           "selections": [
-            (v7/*:: as any*/)
+            (v8/*:: as any*/)
           ],
           "storageKey": null
         }
@@ -209,11 +221,11 @@ return {
         "name": "viewer",
         "plural": false,
         "selections": [
-          (v8/*:: as any*/)
+          (v9/*:: as any*/)
         ],
         "storageKey": null
       },
-      (v9/*:: as any*/)
+      (v10/*:: as any*/)
     ],
     "type": "Query",
     "abstractKey": null
@@ -232,25 +244,25 @@ return {
         "name": "viewer",
         "plural": false,
         "selections": [
-          (v8/*:: as any*/),
+          (v9/*:: as any*/),
           (v2/*:: as any*/)
         ],
         "storageKey": null
       },
-      (v9/*:: as any*/)
+      (v10/*:: as any*/)
     ]
   },
   "params": {
-    "cacheID": "d33637365f0506e50ee6348bbdc138f7",
-    "id": "43d6970dc4071a0ff47867eb936b9cf52e8ca3648ae05b51ff8007c586365ccb",
+    "cacheID": "64561f9a1281952a313a6d23a4ad0b13",
+    "id": "729469fbce6922f264922b50800a31fcb60a7c97f4232d58085ec7f8f527d1c0",
     "metadata": {},
     "name": "SuggestionListQuery",
     "operationKind": "query",
-    "text": "query SuggestionListQuery(\n  $guide: String!\n) {\n  viewer {\n    suggestions(first: 10) {\n      edges {\n        commonCount\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          viewerFollows\n        }\n      }\n    }\n    id\n  }\n  user(handle: $guide) {\n    id\n    handle\n    name\n    avatarUrl\n    viewerFollows\n    following(first: 10) {\n      edges {\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          viewerFollows\n        }\n      }\n    }\n  }\n}\n"
+    "text": "query SuggestionListQuery(\n  $guide: String!\n) {\n  viewer {\n    suggestions(first: 10) {\n      edges {\n        commonCount\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          isViewer\n          viewerFollows\n        }\n      }\n    }\n    id\n  }\n  user(handle: $guide) {\n    id\n    handle\n    name\n    avatarUrl\n    isViewer\n    viewerFollows\n    following(first: 10) {\n      edges {\n        node {\n          id\n          handle\n          name\n          avatarUrl\n          isViewer\n          viewerFollows\n        }\n      }\n    }\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "eb42162151da6d52742a39cf2c8733c6";
+(node as any).hash = "9c10a50be1ecea48993347bb784e58ec";
 
 export default node;

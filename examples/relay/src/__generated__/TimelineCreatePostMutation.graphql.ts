@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<5d080ecc15231e6fc170faeb315c1462>>
- * @relayHash dfd82807e347c22c484d9266211afce1
+ * @generated SignedSource<<9838a70ca1440a7af5308dc419fcb631>>
+ * @relayHash 966491f8fd308ae8dd3fd37c4e541612
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID d08dba8c4a286f67e562bec7e7e4d09f230a5300428f7f0cde59caffe87ed53a
+// @relayRequestID 8ff6474f28fdaeffa24d9338245fd12ca2b6990f0080ae3ee6c2ba64b3a64814
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -151,44 +151,32 @@ v13 = {
 v14 = {
   "alias": null,
   "args": null,
-  "concreteType": "TextFacet",
-  "kind": "LinkedField",
-  "name": "facets",
-  "plural": true,
-  "selections": [
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "start",
-      "storageKey": null
-    },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "end",
-      "storageKey": null
-    },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "kind",
-      "storageKey": null
-    },
-    (v11/*:: as any*/),
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "url",
-      "storageKey": null
-    }
-  ],
+  "kind": "ScalarField",
+  "name": "start",
   "storageKey": null
 },
 v15 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "end",
+  "storageKey": null
+},
+v16 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v17 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
+  "storageKey": null
+},
+v18 = {
   "alias": null,
   "args": null,
   "concreteType": "Viewer",
@@ -280,7 +268,33 @@ return {
                         ],
                         "storageKey": null
                       },
-                      (v14/*:: as any*/)
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "TextFacet",
+                        "kind": "LinkedField",
+                        "name": "facets",
+                        "plural": true,
+                        "selections": [
+                          (v14/*:: as any*/),
+                          (v15/*:: as any*/),
+                          (v16/*:: as any*/),
+                          (v17/*:: as any*/),
+                          {
+                            "alias": null,
+                            "args": null,
+                            "concreteType": "User",
+                            "kind": "LinkedField",
+                            "name": "user",
+                            "plural": false,
+                            "selections": [
+                              (v11/*:: as any*/)
+                            ],
+                            "storageKey": null
+                          }
+                        ],
+                        "storageKey": null
+                      }
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -291,7 +305,7 @@ return {
             ],
             "storageKey": null
           },
-          (v15/*:: as any*/)
+          (v18/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -355,7 +369,34 @@ return {
                     ],
                     "storageKey": null
                   },
-                  (v14/*:: as any*/)
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "TextFacet",
+                    "kind": "LinkedField",
+                    "name": "facets",
+                    "plural": true,
+                    "selections": [
+                      (v14/*:: as any*/),
+                      (v15/*:: as any*/),
+                      (v16/*:: as any*/),
+                      (v17/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "User",
+                        "kind": "LinkedField",
+                        "name": "user",
+                        "plural": false,
+                        "selections": [
+                          (v11/*:: as any*/),
+                          (v4/*:: as any*/)
+                        ],
+                        "storageKey": null
+                      }
+                    ],
+                    "storageKey": null
+                  }
                 ],
                 "storageKey": null
               }
@@ -378,19 +419,19 @@ return {
               }
             ]
           },
-          (v15/*:: as any*/)
+          (v18/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "dfd82807e347c22c484d9266211afce1",
-    "id": "d08dba8c4a286f67e562bec7e7e4d09f230a5300428f7f0cde59caffe87ed53a",
+    "cacheID": "966491f8fd308ae8dd3fd37c4e541612",
+    "id": "8ff6474f28fdaeffa24d9338245fd12ca2b6990f0080ae3ee6c2ba64b3a64814",
     "metadata": {},
     "name": "TimelineCreatePostMutation",
     "operationKind": "mutation",
-    "text": "mutation TimelineCreatePostMutation(\n  $input: CreatePostInput!\n) {\n  createPost(input: $input) {\n    timelineEdge {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    viewer {\n      id\n      user {\n        id\n        postCount\n      }\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
+    "text": "mutation TimelineCreatePostMutation(\n  $input: CreatePostInput!\n) {\n  createPost(input: $input) {\n    timelineEdge {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    viewer {\n      id\n      user {\n        id\n        postCount\n      }\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<5c2b61b9874c6274ab5c13bbdbfc72c4>>
- * @relayHash 7b8299d712feb31e18fa0e306d2151cb
+ * @generated SignedSource<<801cec7bd4e29380bfd246e21d28527b>>
+ * @relayHash 83a50008e7673bb0f04f4fa7b02c535b
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 5e7e5c262027277197f4dc5b544d8ca27f97a309e0f18a2d594a7030c4f675bb
+// @relayRequestID f23407f1bede937c82beeb7d45b92bf7f06987ef62c3fa62db7ce84eece01a58
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -251,12 +251,24 @@ return {
                         "name": "kind",
                         "storageKey": null
                       },
-                      (v6/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
                         "kind": "ScalarField",
                         "name": "url",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "User",
+                        "kind": "LinkedField",
+                        "name": "user",
+                        "plural": false,
+                        "selections": [
+                          (v6/*:: as any*/),
+                          (v5/*:: as any*/)
+                        ],
                         "storageKey": null
                       }
                     ],
@@ -336,12 +348,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "7b8299d712feb31e18fa0e306d2151cb",
-    "id": "5e7e5c262027277197f4dc5b544d8ca27f97a309e0f18a2d594a7030c4f675bb",
+    "cacheID": "83a50008e7673bb0f04f4fa7b02c535b",
+    "id": "f23407f1bede937c82beeb7d45b92bf7f06987ef62c3fa62db7ce84eece01a58",
     "metadata": {},
     "name": "TimelinePageQuery",
     "operationKind": "query",
-    "text": "query TimelinePageQuery(\n  $after: String\n  $first: Int\n  $group: String\n  $isFirst: Boolean = true\n) {\n  ...Timeline_query_3QaKFG\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Timeline_query_3QaKFG on Query {\n  timeline(group: $group, first: $first, after: $after) {\n    pollCursor @include(if: $isFirst)\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query TimelinePageQuery(\n  $after: String\n  $first: Int\n  $group: String\n  $isFirst: Boolean = true\n) {\n  ...Timeline_query_3QaKFG\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Timeline_query_3QaKFG on Query {\n  timeline(group: $group, first: $first, after: $after) {\n    pollCursor @include(if: $isFirst)\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

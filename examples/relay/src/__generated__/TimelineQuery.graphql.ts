@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<3f62ce6898984e9f0dcf55014f8082ee>>
- * @relayHash bac71461c0120d966d30e305bf8222f7
+ * @generated SignedSource<<86dd21ff69638adafa6a8affe8a999ff>>
+ * @relayHash ce07bc814ba07a9a8a78ce4cd48c4e3d
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID b5e17e27102e096fd0828954ad313d76d71a732fdc6556b48b3827b8d4b62964
+// @relayRequestID 1f71a04d380a8487a50e97f740bfb444c9aba4c5eb322843208837334911593e
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -209,12 +209,24 @@ return {
                         "name": "kind",
                         "storageKey": null
                       },
-                      (v3/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
                         "kind": "ScalarField",
                         "name": "url",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "User",
+                        "kind": "LinkedField",
+                        "name": "user",
+                        "plural": false,
+                        "selections": [
+                          (v3/*:: as any*/),
+                          (v2/*:: as any*/)
+                        ],
                         "storageKey": null
                       }
                     ],
@@ -294,12 +306,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "bac71461c0120d966d30e305bf8222f7",
-    "id": "b5e17e27102e096fd0828954ad313d76d71a732fdc6556b48b3827b8d4b62964",
+    "cacheID": "ce07bc814ba07a9a8a78ce4cd48c4e3d",
+    "id": "1f71a04d380a8487a50e97f740bfb444c9aba4c5eb322843208837334911593e",
     "metadata": {},
     "name": "TimelineQuery",
     "operationKind": "query",
-    "text": "query TimelineQuery(\n  $group: String\n) {\n  ...Timeline_query_3NJIoa\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n\nfragment Timeline_query_3NJIoa on Query {\n  timeline(group: $group, first: 20) {\n    pollCursor\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query TimelineQuery(\n  $group: String\n) {\n  ...Timeline_query_3NJIoa\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Timeline_query_3NJIoa on Query {\n  timeline(group: $group, first: 20) {\n    pollCursor\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

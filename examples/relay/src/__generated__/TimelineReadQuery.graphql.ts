@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<b1a66552c2fb16cda35755f6812ed167>>
- * @relayHash 17c6b9843ed6f27b14674415ebf9992a
+ * @generated SignedSource<<3629153db4619f881c7e418607730abd>>
+ * @relayHash 845c6017dc14d97abc98298d5c41f07b
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 4dc9dcc48bc41b581756884d4fdcd575fdff5af4d1d41184c8c1d4093fc5a2ff
+// @relayRequestID a0c9d6a09e08d0802e3c7dff17cdc0ebd34cf1ed6e2b7d92b238cec3214e1fe8
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -181,44 +181,32 @@ v17 = {
 v18 = {
   "alias": null,
   "args": null,
-  "concreteType": "TextFacet",
-  "kind": "LinkedField",
-  "name": "facets",
-  "plural": true,
-  "selections": [
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "start",
-      "storageKey": null
-    },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "end",
-      "storageKey": null
-    },
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "kind",
-      "storageKey": null
-    },
-    (v15/*:: as any*/),
-    {
-      "alias": null,
-      "args": null,
-      "kind": "ScalarField",
-      "name": "url",
-      "storageKey": null
-    }
-  ],
+  "kind": "ScalarField",
+  "name": "start",
   "storageKey": null
 },
 v19 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "end",
+  "storageKey": null
+},
+v20 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v21 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
+  "storageKey": null
+},
+v22 = {
   "alias": null,
   "args": null,
   "concreteType": "PageInfo",
@@ -315,7 +303,33 @@ return {
                         ],
                         "storageKey": null
                       },
-                      (v18/*:: as any*/)
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "TextFacet",
+                        "kind": "LinkedField",
+                        "name": "facets",
+                        "plural": true,
+                        "selections": [
+                          (v18/*:: as any*/),
+                          (v19/*:: as any*/),
+                          (v20/*:: as any*/),
+                          (v21/*:: as any*/),
+                          {
+                            "alias": null,
+                            "args": null,
+                            "concreteType": "User",
+                            "kind": "LinkedField",
+                            "name": "user",
+                            "plural": false,
+                            "selections": [
+                              (v15/*:: as any*/)
+                            ],
+                            "storageKey": null
+                          }
+                        ],
+                        "storageKey": null
+                      }
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -326,7 +340,7 @@ return {
             ],
             "storageKey": null
           },
-          (v19/*:: as any*/)
+          (v22/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -394,26 +408,53 @@ return {
                     ],
                     "storageKey": null
                   },
-                  (v18/*:: as any*/)
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "TextFacet",
+                    "kind": "LinkedField",
+                    "name": "facets",
+                    "plural": true,
+                    "selections": [
+                      (v18/*:: as any*/),
+                      (v19/*:: as any*/),
+                      (v20/*:: as any*/),
+                      (v21/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "User",
+                        "kind": "LinkedField",
+                        "name": "user",
+                        "plural": false,
+                        "selections": [
+                          (v15/*:: as any*/),
+                          (v8/*:: as any*/)
+                        ],
+                        "storageKey": null
+                      }
+                    ],
+                    "storageKey": null
+                  }
                 ],
                 "storageKey": null
               }
             ],
             "storageKey": null
           },
-          (v19/*:: as any*/)
+          (v22/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "17c6b9843ed6f27b14674415ebf9992a",
-    "id": "4dc9dcc48bc41b581756884d4fdcd575fdff5af4d1d41184c8c1d4093fc5a2ff",
+    "cacheID": "845c6017dc14d97abc98298d5c41f07b",
+    "id": "a0c9d6a09e08d0802e3c7dff17cdc0ebd34cf1ed6e2b7d92b238cec3214e1fe8",
     "metadata": {},
     "name": "TimelineReadQuery",
     "operationKind": "query",
-    "text": "query TimelineReadQuery(\n  $group: String\n  $first: Int\n  $after: String\n  $last: Int\n  $before: String\n) {\n  timeline(group: $group, first: $first, after: $after, last: $last, before: $before) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    handle\n    url\n  }\n}\n"
+    "text": "query TimelineReadQuery(\n  $group: String\n  $first: Int\n  $after: String\n  $last: Int\n  $before: String\n) {\n  timeline(group: $group, first: $first, after: $after, last: $last, before: $before) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n"
   }
 };
 })();

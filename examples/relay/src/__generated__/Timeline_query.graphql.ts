@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<8b409cacf1e97779b75ebbde85bfb4e8>>
+ * @generated SignedSource<<133aba277d188897027dc99b376c019a>>
  * @lightSyntaxTransform
  */
 
@@ -242,12 +242,23 @@ return {
                           "name": "kind",
                           "storageKey": null
                         },
-                        (v2/*:: as any*/),
                         {
                           "alias": null,
                           "args": null,
                           "kind": "ScalarField",
                           "name": "url",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "concreteType": "User",
+                          "kind": "LinkedField",
+                          "name": "user",
+                          "plural": false,
+                          "selections": [
+                            (v2/*:: as any*/)
+                          ],
                           "storageKey": null
                         }
                       ],

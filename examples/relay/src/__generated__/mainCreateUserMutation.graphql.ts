@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<229827e5fd13cdd7ec6f5ca9f0f6b974>>
- * @relayHash 7021756b1fcd560d97cb87b6614b9477
+ * @generated SignedSource<<a1656f46a810ba5d766c0a2941c37332>>
+ * @relayHash 553984435e36c856b8c666970c1d4ff6
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID a85b4efada0a785e371481af0978cc7e52d8ff3d675f5046daaf6ef84ef22c38
+// @relayRequestID 05a047e1a6cfac7ac444f64bcd29dfca148f3f0fa693d4ff2befa2d51cea29a0
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -125,7 +125,14 @@ return {
                 "name": "user",
                 "plural": false,
                 "selections": [
-                  (v2/*:: as any*/)
+                  (v2/*:: as any*/),
+                  {
+                    "alias": null,
+                    "args": null,
+                    "kind": "ScalarField",
+                    "name": "handle",
+                    "storageKey": null
+                  }
                 ],
                 "storageKey": null
               },
@@ -185,12 +192,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "7021756b1fcd560d97cb87b6614b9477",
-    "id": "a85b4efada0a785e371481af0978cc7e52d8ff3d675f5046daaf6ef84ef22c38",
+    "cacheID": "553984435e36c856b8c666970c1d4ff6",
+    "id": "05a047e1a6cfac7ac444f64bcd29dfca148f3f0fa693d4ff2befa2d51cea29a0",
     "metadata": {},
     "name": "mainCreateUserMutation",
     "operationKind": "mutation",
-    "text": "mutation mainCreateUserMutation(\n  $input: CreateUserInput!\n) {\n  createUser(input: $input) {\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
+    "text": "mutation mainCreateUserMutation(\n  $input: CreateUserInput!\n) {\n  createUser(input: $input) {\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n    handle\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
   }
 };
 })();

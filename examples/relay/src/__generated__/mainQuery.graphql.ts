@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<adc103786942cc7aa7258c1168755654>>
- * @relayHash a5d2f1ad002c25a1d77ad2b3bf2b0421
+ * @generated SignedSource<<85d1bb50227561c45326cebed96e060b>>
+ * @relayHash 3761d0ab58bbe0ed070bf7ecc36a48a6
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 11c8439d954491b2e950beb5066c57d3fd50e710c07c72739aa75c134467e4de
+// @relayRequestID 4348f0569695c2838b9f314c9648dbde2e7603293d7a199459b572f2543e214b
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -80,7 +80,14 @@ return {
             "name": "user",
             "plural": false,
             "selections": [
-              (v0/*:: as any*/)
+              (v0/*:: as any*/),
+              {
+                "alias": null,
+                "args": null,
+                "kind": "ScalarField",
+                "name": "handle",
+                "storageKey": null
+              }
             ],
             "storageKey": null
           },
@@ -137,12 +144,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "a5d2f1ad002c25a1d77ad2b3bf2b0421",
-    "id": "11c8439d954491b2e950beb5066c57d3fd50e710c07c72739aa75c134467e4de",
+    "cacheID": "3761d0ab58bbe0ed070bf7ecc36a48a6",
+    "id": "4348f0569695c2838b9f314c9648dbde2e7603293d7a199459b572f2543e214b",
     "metadata": {},
     "name": "mainQuery",
     "operationKind": "query",
-    "text": "query mainQuery {\n  viewer {\n    ...main_viewer\n    id\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
+    "text": "query mainQuery {\n  viewer {\n    ...main_viewer\n    id\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n    handle\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
   }
 };
 })();

@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<6d3d99641d5c8c1ea04ae8a417c488c5>>
+ * @generated SignedSource<<cccc006628ae919577274ec70caf75ef>>
  * @lightSyntaxTransform
  */
 
@@ -18,6 +18,7 @@ export type main_viewer$data = {
     }>;
   };
   readonly user: {
+    readonly handle: string;
     readonly id: string;
   } | null | undefined;
   readonly " $fragmentType": "main_viewer";
@@ -46,6 +47,13 @@ const node: ReaderFragment = {
           "args": null,
           "kind": "ScalarField",
           "name": "id",
+          "storageKey": null
+        },
+        {
+          "alias": null,
+          "args": null,
+          "kind": "ScalarField",
+          "name": "handle",
           "storageKey": null
         }
       ],
@@ -102,6 +110,6 @@ const node: ReaderFragment = {
   "abstractKey": null
 };
 
-(node as any).hash = "4abf6bcb445630b612696e734344853c";
+(node as any).hash = "41f48b6f9f32d768b0f68b70c5f5e1f7";
 
 export default node;

@@ -611,7 +611,7 @@ export type Mutation = {
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
   deletePost?: Maybe<DeletePostPayload>;
-  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. After a minute, the viewer may create another account. */
+  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. A minute after that, the viewer may create another account. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<FollowUserPayload>;
@@ -803,7 +803,7 @@ export type NewUser = {
   handle?: InputMaybe<Scalars['String']['input']>;
   /** The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused. */
   name: Scalars['String']['input'];
-  /** The subject that the tokens of the user will have, by the issuer of the token that acts: 1 to 255 bytes. */
+  /** The subject that the tokens of the user will have, 1 to 255 bytes, by the issuer that the server acts for. */
   subject: Scalars['String']['input'];
 };
 
@@ -1479,7 +1479,7 @@ export type UserEdge = {
 
 /** A user, named by the global id or by the handle. Set exactly one. In a variable, an empty other one is absent. */
 export type UserRef =
-  /** The handle of the user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. Any case and a leading "@" are accepted. */
+  /** The handle of the user: 1 to 64 lowercase letters, digits, ".", "_" or "-", with a letter or digit first and last. Any case and a leading "@" are accepted, and a handle that the user gave up and keeps. */
   { handle: Scalars['String']['input']; id?: never; }
   |  /** The global id of the user. */
   { handle?: never; id: Scalars['ID']['input']; };

@@ -40,7 +40,7 @@ export interface TokenSource {
 /** A source that alone verifies the tokens of its issuer. */
 export interface ListedIssuer extends TokenSource {
   readonly issuer: string
-  /** The issuer for whose subjects tokens with the scope `act-for` act. Undefined: they act for nobody. */
+  /** The issuer for whose subjects tokens with the scope `act-for` act. Undefined: they act for no user. */
   readonly actFor: string | undefined
 }
 

@@ -17,7 +17,7 @@ interface TokenOptions {
 export const tokenCommand = (): Command =>
   new Command('token')
     .description('Print a token of a user, signed with AUTH_JWT_SECRET.')
-    .argument('<subject>', 'whom the token names; the account may not exist yet')
+    .argument('<subject>', 'the user of the token; the account may not exist yet')
     .option(
       '--expires <duration>',
       'lifetime of the token: seconds, or e.g. 15m, 1h, 7d',

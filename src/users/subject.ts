@@ -37,6 +37,6 @@ export interface SignedIn {
   readonly subject: Subject
   readonly roles: ReadonlySet<Role>
   readonly scopes: ReadonlySet<Scope>
-  /** The issuer whose subjects its bearer may act for, and create. Undefined: it may act for nobody. */
+  /** The issuer whose subjects its bearer may act for, and create. Undefined: it may act for no user. */
   readonly actsFor?: SubjectIssuer | undefined
 }

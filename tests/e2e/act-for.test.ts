@@ -20,7 +20,7 @@ const jobs = {
   ...{ issuer: 'https://jobs.example', secret: 'j'.repeat(32) },
   actFor: 'https://jobs.example',
 }
-/** Its tokens sign users in, and act for nobody. */
+/** Its tokens sign users in, and act for no user. */
 const users = { issuer: 'https://users.example', secret: 'u'.repeat(32) }
 /** Acts for subjects of another issuer. */
 const batch = {
@@ -179,7 +179,7 @@ test('a user without an account gets one, and a subject belongs to the issuer of
   })
 })
 
-test('a listed issuer acts for the subjects of the issuer that its actFor names, and without one for nobody', async () => {
+test('a listed issuer acts for the subjects of the issuer that its actFor names, and without one for no user', async () => {
   const ofBatch = signed({ sub: 'nightly', scope: 'act-for', iss: batch.issuer }, batch.secret)
   const sub = 'auth0|batch'
   const created = await app.send({

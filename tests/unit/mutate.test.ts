@@ -6,6 +6,7 @@ import { subjectOf } from '../support/services.ts'
 
 const context = {
   requireViewer: () => 'ann' as UserId,
+  scopedId: (id: string | undefined) => id,
   requireSubject: () => subjectOf('ann'),
   forget: () => {},
 } as unknown as Context

@@ -22,7 +22,7 @@ interface Issuer {
   readonly iss?: string
   readonly audience?: string
   readonly subjectClaim: string
-  /** Whose subjects its servers act for. Undefined: they act for nobody, but those of the main keys for their own. */
+  /** Whose subjects its servers act for. Undefined: they act for no user, but those of the main keys for their own. */
   readonly actFor?: string
 }
 

@@ -27,6 +27,8 @@ test('the time until a handle is free begins after the commit of the deletion', 
   expect(await pass()).toBe(writesSettleMs)
   await settleDeletions(harness.services.collections)
   expect(await pass()).toBeUndefined()
+  // Then its subject is free.
+  harness.clock.advance(60_000)
   await harness.services.users.register(subjectOf(ben), { name: 'Next' })
 })
 

@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       for (const followee of [handle(carol), dora]) {
         await app.services.follows.follow(handle(bob), followee)
       }
-      const [written] = await write(bob, ['hello @alice #spring https://example.org'])
+      const [written] = await write(bob, [`hello @${alice} @no-one #spring https://example.org`])
       const id = written ? postNodeId(written) : ''
       const violations: Record<string, string[]> = {}
       if (written) await app.services.engagements.add('likes', handle(carol), written)

@@ -50,8 +50,10 @@ async function createUser(): Promise<string> {
 }
 
 /** The texts of the posts of a user in the database. */
-const storedPosts = async (author: string) => {
-  const posts = client.db('feedline').collection('posts').find({ author }).sort({ _id: 1 })
+const storedPosts = async (handle: string) => {
+  const db = client.db('feedline')
+  const user = await db.collection('users').findOne({ handle })
+  const posts = db.collection('posts').find({ author: user?._id }).sort({ _id: 1 })
   return (await posts.toArray()).map(({ text }) => text)
 }
 

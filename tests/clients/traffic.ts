@@ -53,6 +53,8 @@ export class TrafficWatch {
     }
     session.on('Network.loadingFinished', end)
     session.on('Network.loadingFailed', end)
+    // A page that is left reports no end of its requests.
+    session.on('Page.frameNavigated', () => this.pending.clear())
   }
 
   /** Waits until nothing was sent or answered for a quarter of a second. */
@@ -64,6 +66,7 @@ export class TrafficWatch {
   static async open(page: Page): Promise<TrafficWatch> {
     const session = await page.context().newCDPSession(page)
     await session.send('Network.enable')
+    await session.send('Page.enable')
     return new TrafficWatch(session)
   }
 

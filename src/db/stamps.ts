@@ -105,6 +105,19 @@ export class Stamping {
     for (const subject of unseen) this.seen.set(subject, found.get(subject))
   }
 
+  /**
+   * The stamp of a read that also depends on accounts, which are read later. Undefined if one of them is not live, or if
+   * they are too many. At most one command, shared, and those of {@link AccountSource}.
+   */
+  async extend(stamp: Stamp, ids: readonly string[]): Promise<Stamp | undefined> {
+    if (ids.length === 0) return stamp
+    const later = this.afresh()
+    const live = await this.accounts.load(ids, later)
+    const builder = new StampBuilder(stamp)
+    builder.coverAccounts(ids, live, later)
+    return builder.finish()
+  }
+
   /** The version that the request has seen. Undefined: it has seen none. */
   valueOf(subject: Subject): string | undefined {
     return this.seen.get(subject)
@@ -121,9 +134,15 @@ export class Stamping {
 
 /** Collects the versions of everything that a read depends on. */
 export class StampBuilder {
-  private readonly versions = new Map<Subject, string>()
-  private readonly accounts = new Map<string, object>()
+  private readonly versions: Map<Subject, string>
+  private readonly accounts: Map<string, object>
   private isSpoiled = false
+
+  /** @param before what the read depends on already. */
+  constructor(before?: Stamp) {
+    this.versions = new Map(before?.versions)
+    this.accounts = new Map(before?.accounts)
+  }
 
   /** Adds a version that was read before the data about its subject. Undefined: it has none. */
   cover(subject: Subject, value: string | undefined): void {

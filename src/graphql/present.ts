@@ -9,10 +9,10 @@ import {
 } from '../engagement/kinds.ts'
 import type { Engagement } from '../engagement/reader.ts'
 import type { Projection, TimelineItem } from '../feed/timeline/page.ts'
-import { type PostRef, timeOf } from '../lib/ids.ts'
+import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Page } from '../lib/page.ts'
 import { timeCursors } from '../list/cursor.ts'
-import { type Facet, nameFacets } from '../posts/facets.ts'
+import { type Facet, type NamedFacet, nameFacets } from '../posts/facets.ts'
 import type { Post as CorePost } from '../posts/post.ts'
 import { connectionFrom, connectionWith } from './connection.ts'
 import type { Context } from './context.ts'
@@ -242,6 +242,15 @@ interface Texted {
   readonly facets?: readonly Facet[] | undefined
 }
 
+const mentionedAmong = (all: readonly (readonly NamedFacet[] | undefined)[]): UserId[] =>
+  all.flatMap((facets = []) => facets.flatMap(({ mentioned }) => mentioned ?? []))
+
+/** The users whom a selection on objects with texts shows as mentioned. */
+export const mentionedIn = (texts: readonly Texted[], selection: Selection): UserId[] =>
+  selection.of('facets').has('user')
+    ? mentionedAmong(texts.map(({ text = '', facets }) => nameFacets(text, facets)))
+    : []
+
 /**
  * The facets of texts as plain objects, in the order of the texts. Undefined without a text. Loads the mentioned users of
  * all texts together, if they are selected: as {@link presentUsers}, and one command for the blocks that hide them.
@@ -258,9 +267,7 @@ async function presentFacets(
     text === undefined ? undefined : nameFacets(text, facets),
   )
   const facetSelection = selection.of('facets')
-  const accounts = facetSelection.has('user')
-    ? all.flatMap((facets = []) => facets.flatMap(({ mentioned }) => mentioned ?? []))
-    : []
+  const accounts = facetSelection.has('user') ? mentionedAmong(all) : []
   const [hidden, users] = await Promise.all([
     ctx.loaders.hiddenAmong(accounts),
     presentUsers(ctx, accounts, facetSelection.of('user')),

@@ -13,16 +13,16 @@ const stablePostFields = [
 ]
 
 /**
- * Whether a selection on a post has only what never changes, what the version of its author covers, and fields that may
- * be holes of a kept answer. No version covers the users that its text mentions.
+ * Whether a selection on a post has only what never changes, what the versions of its author and of the users that it
+ * mentions cover, and fields that may be holes of a kept answer.
  */
 const isStablePost = (post: Selection): boolean =>
   !post.beyond(...stablePostFields, ...holeFields) &&
   isStableUser(post.of('author')) &&
-  !post.of('facets').has('user')
+  isStableUser(post.of('facets', 'user'))
 
 /**
- * Whether the stamp of a page covers all selected fields of a timeline but its holes. A probe of `pageInfo` reads other
+ * Whether the stamp of a page, with the users that it mentions, covers all selected fields of a timeline but its holes. A probe of `pageInfo` reads other
  * posts.
  */
 export function isStableTimeline(timeline: Selection, { after, before }: ConnectionArgs): boolean {

@@ -11,6 +11,7 @@ import { drain, handle, openAccounts, servicesOver, testClock } from '../support
 
 const [reader, friend, other] = ['reader', 'friend', 'other'].map(handle) as [never, never, never]
 
+let used = 0
 /** Users who like posts. */
 const extra = Array.from({ length: 5 }, (_, n) => handle(`extra${n}`))
 
@@ -103,6 +104,37 @@ describe.each(share(1, ['CACHE', 'INBOX', 'TIME_BUCKETS']))('%s keeps', (strateg
 
   test('an unchanged page with counts and flags costs two commands', async () => {
     expect(await commandsOf(counted)).toEqual(['read posts', 'read versions'])
+  })
+
+  test('a page with mentioned users is kept, and shows each change of them', async () => {
+    const [mentioned, gone] = ['mentioned', 'gone'].map((name) => handle(`${name}-${used++}`))
+    await openAccounts(elsewhere, [mentioned, gone] as never[])
+    const post = await elsewhere.posts.create(friend, { text: `hi @${mentioned} and @${gone}` })
+    await drain(elsewhere)
+    const query = `{ timeline(first: 47) { edges { node { text facets { handle user { id handle name } } } } } }`
+    const shown = async () => {
+      const { data, errors } = await ask(query)
+      expect(errors).toEqual([])
+      const facets: readonly { user: { handle: string; name: string } | null }[] =
+        data.timeline.edges[0].node.facets
+      return facets.map(({ user }) => user && `${user.handle} ${user.name}`)
+    }
+    const both = [`${mentioned} ${mentioned}`, `${gone} ${gone}`]
+    for (let times = 0; times < 3; times++) expect(await shown()).toEqual(both)
+    expect(await commandsOf(query)).toEqual(['read versions'])
+    const { users, restrictions } = elsewhere
+    await users.update(mentioned as never, { handle: `${mentioned}.new` as never })
+    const renamed = `${mentioned}.new ${mentioned}`
+    for (let times = 0; times < 2; times++) expect(await shown()).toEqual([renamed, both[1]])
+    expect(await commandsOf(query)).toEqual(['read versions'])
+    await restrictions.block(mentioned as never, reader)
+    for (let times = 0; times < 3; times++) expect(await shown()).toEqual([null, both[1]])
+    await restrictions.unblock(mentioned as never, reader)
+    for (let times = 0; times < 3; times++) expect(await shown()).toEqual([renamed, both[1]])
+    await users.delete(gone as never)
+    for (let times = 0; times < 3; times++) expect(await shown()).toEqual([renamed, null])
+    await elsewhere.posts.delete(friend, post)
+    await drain(elsewhere)
   })
 
   test('counts and flags of an unchanged page are current, also past the threshold', async () => {

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import { listedIn } from '../kept-answers.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
-import { needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
+import { mentionedIn, needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
 import { needsProfile } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { holesOf, isStableTimeline } from '../stable.ts'
@@ -64,7 +64,9 @@ export class TimelineResolver {
     if (isStableTimeline(selection, args)) {
       const posts = page.items.map(({ post }) => post)
       const holes = () => holesOf(String(info.path.key), selection, posts)
-      ctx.keeping?.offerStamp(page.stamp, listedIn(page.items), holes)
+      const mentioned = mentionedIn(posts, post)
+      const stamp = page.stamp && (await ctx.keeping?.stamping?.extend(page.stamp, mentioned))
+      ctx.keeping?.offerStamp(stamp, listedIn(page.items), holes)
     }
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentTimelinePage(ctx, page, selection)

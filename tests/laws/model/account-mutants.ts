@@ -72,10 +72,6 @@ export const accountMutants: Readonly<Record<string, (services: Services) => voi
   'a handle that was given up is never free': ({ handles }) => {
     Object.assign(handles, { isFree: () => false })
   },
-  'the end of an account frees its last handle alone': ({ handles }) => {
-    const release = handles.release.bind(handles)
-    handles.release = async (account, all) => release(account, all.slice(0, 1))
-  },
   'a subject is free before its account is forgotten': ({ subjects, collections }) => {
     const release = subjects.release.bind(subjects)
     subjects.release = async (account, key) => {

@@ -23,6 +23,7 @@ const group = 'close'
 
 const author = 'author { id handle name }'
 const keptPage = `{ timeline(first: 10) { edges { node { id text ${author} facets { kind handle } } } } }`
+const keptMentions = `{ timeline(first: 11) { edges { node { id text ${author} facets { handle user { id handle } } } } } }`
 const wholePage = `query ($strategy: FeedStrategy, $group: String) {
   timeline(first: 20, strategy: $strategy, group: $group) {
     edges { node { id text ${author} facets { handle user { id handle } } } }
@@ -382,6 +383,14 @@ export class AccountSimulation {
       if (isKept) this.count('kept')
       const title = `the ${isKept ? 'kept ' : ''}page of ${subject} at step ${at}, read ${times}`
       expect(data.timeline.edges, title).toEqual(expected)
+    }
+    for (const times of [1, 2]) {
+      const { data, isKept } = await server.ask(subject, keptMentions)
+      if (isKept) this.count('kept mentions')
+      const title = `the ${isKept ? 'kept ' : ''}mentions to ${subject} at step ${at}, read ${times}`
+      expect(data.timeline.edges, title).toEqual(
+        posts.slice(0, 11).map((post) => ({ node: this.postAnswer(post) })),
+      )
     }
     const strategy = polled[at % polled.length]
     const groups = at % 4 === 3 ? group : undefined

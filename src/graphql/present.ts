@@ -245,7 +245,7 @@ interface Texted {
 const mentionedAmong = (all: readonly (readonly NamedFacet[] | undefined)[]): UserId[] =>
   all.flatMap((facets = []) => facets.flatMap(({ mentioned }) => mentioned ?? []))
 
-/** The users whom a selection on objects with texts shows as mentioned. */
+/** The mentioned users that a selection on objects with texts shows. */
 export const mentionedIn = (texts: readonly Texted[], selection: Selection): UserId[] =>
   selection.of('facets').has('user')
     ? mentionedAmong(texts.map(({ text = '', facets }) => nameFacets(text, facets)))

@@ -9,6 +9,7 @@ import {
   previewRelations,
   type RelationImportOptions,
 } from '../../src/imports/import-relations.ts'
+import { zeroCounts } from '../../src/imports/write-pairs.ts'
 import { type EdgeId, type Handle, timeOf, type UserId } from '../../src/lib/ids.ts'
 import { readAccountNames } from '../support/account-names.ts'
 import { persist } from '../support/eventually.ts'
@@ -17,18 +18,6 @@ import { base, contradictions, csv, mixed, passedOver, written } from '../suppor
 import { sampledFollowing } from '../support/repetition.ts'
 import { handle, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
-
-const none = {
-  users: 0,
-  pairs: 0,
-  edges: 0,
-  events: 0,
-  known: 0,
-  blocked: 0,
-  deleted: 0,
-  unknown: 0,
-  empty: 0,
-}
 
 describe.each(sampledFollowing(1))('%s', (following) => {
   const harness = useServices(following)
@@ -110,14 +99,14 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const before = await snapshot()
     const repeat = await run()
     expect(repeat).toMatchObject({
-      written: none,
+      written: zeroCounts,
       total: { ...written, ...passedOver },
       contradictions,
     })
     expect(await snapshot()).toEqual(before)
     await writeFile(join(folder, 'copy.csv.gz'), gzipSync(csv(mixed)))
     const copy = await run({ file: join(folder, 'copy.csv.gz') })
-    expect(copy.written).toEqual({ ...none, known: 8, empty: 2 })
+    expect(copy.written).toEqual({ ...zeroCounts, known: 8, empty: 2 })
     expect((await snapshot()).slice(0, -1)).toEqual(before.slice(0, -1))
   })
 
@@ -206,7 +195,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     await harness.services.users.delete(gone as never)
     const rows = ['one two 0 0 0 0 0', 'three gone 0 0 5 0 5', 'four five 0 0 0 9 0']
     await writeFile(file, csv(rows))
-    const unwritten = { ...none, deleted: 1, empty: 1 }
+    const unwritten = { ...zeroCounts, deleted: 1, empty: 1 }
     const previewed = await preview({ batchSize: 1 })
     const { written: counts } = await run()
     expect(previewed.written).toEqual(counts)

@@ -451,25 +451,6 @@ describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, ser
     return all
   }
 
-  test('a server that names accounts is charged for each, also for those that do not exist', async () => {
-    const authorization = signed({ sub: `guesser ${attempts}`, scope: 'act-for' })
-    const guess = async (n: number) =>
-      server.send({
-        query: '{ viewer { id } }',
-        headers: acting(byAccount(handle(`nobody-${n}`)), authorization),
-      })
-    const statuses: number[] = []
-    for (let n = 0; n < 1_200 && !statuses.includes(429); n++)
-      statuses.push((await guess(n)).status)
-    expect(statuses.slice(0, -1).every((status) => status === 404)).toBe(true)
-    const { commands } = await recorded(server.database.client, async () => {
-      const refused = await guess(0)
-      expect([refused.status, refused.errors[0]?.extensions.code]).toEqual([429, 'RATE_LIMITED'])
-      expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
-    })
-    expect(labelsOf(commands).filter((label) => !/rate/.test(label))).toEqual([])
-  })
-
   test('a server has those of several viewers, each of its users that of one, and users their own', async () => {
     if (attempts++ === 0) await openAccounts(server.services, [...users, handle('hal')])
     const authorization = signed({ sub: `server ${attempts}`, scope: 'act-for' })

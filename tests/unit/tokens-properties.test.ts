@@ -249,8 +249,10 @@ const actForValue = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 100 }),
 )
 const headersOf = fc.array(actForValue, { maxLength: 2 })
+/** Mostly the scope itself, because few other tokens act. */
+const mostlyActing = fc.oneof({ weight: 3, arbitrary: fc.constant('act-for') }, scope)
 const right = fc
-  .record({ issuer: fc.constantFrom(...issuers), sub: names, scope, roles })
+  .record({ issuer: fc.constantFrom(...issuers), sub: names, scope: mostlyActing, roles })
   .map(({ issuer: { signer, iss, audience, subjectClaim }, sub, ...more }) =>
     signer.sign({ iss, aud: audience, exp: now() + 600, [subjectClaim]: sub, ...more }),
   )
@@ -301,7 +303,7 @@ test('a request acts as the subject of its token, or as the one user that a toke
     }),
     { numRuns: lawRuns(2_000) },
   )
-  expect(actions).toBeGreaterThan(0)
+  expect(actions).toBeGreaterThan(5)
   expect(refused).toBeGreaterThan(20)
 })
 

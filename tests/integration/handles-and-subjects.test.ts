@@ -44,10 +44,12 @@ test('verify finds nothing after renames, deletions, registrations again and imp
     expect(await findings()).toEqual([])
   }
   const bob = await register('bob')
+  await services.users.update(bob, { handle: handleOf('bobby') })
   await services.users.delete(bob)
   await services.users.delete(handle('older'))
   expect(await findings()).toEqual([])
   await rest()
+  expect(await services.collections.handles.countDocuments({ account: bob })).toBe(0)
   clock.advance(60_000)
   expect(await findings()).toEqual([])
   expect(await register('bob')).not.toBe(bob)

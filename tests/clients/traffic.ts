@@ -22,13 +22,16 @@ export class TrafficWatch {
   private readonly preflights = new Set<string>()
   /** The requests without an answer. A preflight names the request for which it asks. */
   private readonly pending = new Map<string, string | undefined>()
+  private readonly ended = new Set<string>()
   private unchanged = 0
   private changedAt = Date.now()
 
   private constructor(readonly session: CDPSession) {
     session.on('Network.requestWillBeSent', ({ requestId, request, type, initiator }) => {
       if (!request.url.includes('/graphql')) return
-      this.pending.set(requestId, initiator.requestId)
+      // Chromium may report a preflight after the end of the aborted request that asked for it.
+      if (!this.ended.has(initiator.requestId ?? ''))
+        this.pending.set(requestId, initiator.requestId)
       this.changedAt = Date.now()
       if (type === 'Preflight' || request.method === 'OPTIONS') {
         this.preflights.add(requestId)
@@ -47,6 +50,7 @@ export class TrafficWatch {
       if (statusCode === 304) this.unchanged++
     })
     const end = ({ requestId }: { requestId: string }) => {
+      this.ended.add(requestId)
       // Chromium reports no end of the preflight of an aborted request.
       for (const [id, asker] of this.pending) if (asker === requestId) this.pending.delete(id)
       if (this.pending.delete(requestId)) this.changedAt = Date.now()

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0)
-  ends.push(() => server.close(), server.closeAllConnections.bind(server))
+  ends.push(() => server.close().closeAllConnections())
   await once(server, 'listening')
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
@@ -34,17 +34,15 @@ test.skipIf(!hasChromium)(
     const traffic = await TrafficWatch.open(page)
     await page.goto(site)
     await page.evaluate(`(async () => {
-    for (let n = 0; n < 300; n++) {
-      const abort = new AbortController()
-      const init = { headers: { authorization: 'Bearer' }, signal: abort.signal }
-      fetch('${api}/graphql?n=' + n, init).catch(() => {})
-      await (n % 3 ? new Promise((resolve) => setTimeout(resolve, n % 7)) : undefined)
-      abort.abort()
-    }
-  })()`)
+      for (let n = 0; n < 300; n++) {
+        const abort = new AbortController()
+        const init = { headers: { authorization: 'Bearer' }, signal: abort.signal }
+        fetch('${api}/graphql?n=' + n, init).catch(() => {})
+        await (n % 3 ? new Promise((resolve) => setTimeout(resolve, n % 7)) : undefined)
+        abort.abort()
+      }
+    })()`)
     await traffic.settle()
-    const { requests, preflights } = traffic.take()
-    expect(requests).toBe(300)
-    expect(preflights).toBeGreaterThan(0)
+    expect(traffic.take().preflights).toBeGreaterThan(0)
   },
 )

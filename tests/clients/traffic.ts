@@ -22,6 +22,7 @@ export class TrafficWatch {
   private readonly preflights = new Set<string>()
   /** The requests without an answer. A preflight names the request for which it asks. */
   private readonly pending = new Map<string, string | undefined>()
+  /** The requests that have ended, because Chromium may report the preflight of an aborted request after its end. */
   private readonly ended = new Set<string>()
   private unchanged = 0
   private changedAt = Date.now()
@@ -29,9 +30,8 @@ export class TrafficWatch {
   private constructor(readonly session: CDPSession) {
     session.on('Network.requestWillBeSent', ({ requestId, request, type, initiator }) => {
       if (!request.url.includes('/graphql')) return
-      // Chromium may report a preflight after the end of the aborted request that asked for it.
-      if (!this.ended.has(initiator.requestId ?? ''))
-        this.pending.set(requestId, initiator.requestId)
+      const asker = initiator.requestId
+      if (!asker || !this.ended.has(asker)) this.pending.set(requestId, asker)
       this.changedAt = Date.now()
       if (type === 'Preflight' || request.method === 'OPTIONS') {
         this.preflights.add(requestId)

@@ -1,5 +1,4 @@
 import { type EngagementKind, kinds, perKind, thresholdDefault } from './engagement/kinds.ts'
-import { shown } from './lib/shown.ts'
 import { type Given, readVariables, type ValuesOf } from './lib/variables.ts'
 import { type AuthConfig, authConfig, authProblems } from './sign-in.ts'
 import { commonVariables, databaseName } from './variables.ts'
@@ -179,17 +178,16 @@ function databaseProblems({ MONGODB_URI }: Checked<'MONGODB_URI'>, isRequired: b
 
 /**
  * What is wrong with the database that the path of `MONGODB_URI` names. Undefined if `MONGODB_DATABASE` names another.
- * Only for a URI that the driver takes: in another, what looks like the path may be a part of the password.
+ * The sentence does not quote the path, which may be a part of a password that is not percent-encoded.
  */
 export function pathProblem(
   uri: string | undefined,
   database: string | undefined,
 ): string | undefined {
-  const name = databaseIn(uri)
-  const problem = databaseName.optional().safeParse(name).error?.issues[0]?.message
+  const problem = databaseName.optional().safeParse(databaseIn(uri)).error?.issues[0]?.message
   if (database || !problem) return undefined
   return (
-    `MONGODB_URI: the database in its path ${problem}, not ${shown(name ?? '')}; ` +
+    `MONGODB_URI: the database in its path ${problem}; ` +
     'set MONGODB_DATABASE, and the path only says where the user is stored'
   )
 }

@@ -31,8 +31,8 @@ const srvProblems = [
 const isAboutSecret =
   /unescaped|^Unable to parse|^Invalid (connection|scheme|port)|^URI|host list|contained empty/
 
-/** With an @ behind the first slash, a part of the password would be taken for the host. */
-const isPathUnclear = (uri: string): boolean => /^[^/]*\/\/[^/?]*\/[^?]*@/s.test(uri)
+/** With an @ behind the first slash, but in the value of an option, a part of the password would be taken for the host. */
+const isPathUnclear = (uri: string): boolean => /^[^/]*\/\/[^/?]*\/[^?]*(?:\?[^=]*)?@/s.test(uri)
 
 const unclear = (uri: string): string =>
   `MONGODB_URI: in ${shown(uri)} a host is missing, a port is no number up to 65535, or a character of the user name or password is not percent-encoded`

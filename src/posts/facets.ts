@@ -29,7 +29,7 @@ const hashtag = new RegExp(
  *
  * - A link, or an address of e-mail, is found first. Within it, there is no mention and no hashtag.
  * - A mention is an "@" with a handle, in any case. It is longest, and excludes the punctuation after it.
- * - A hashtag is a "#" with letters, numbers and underscores, at least one of them a letter.
+ * - A hashtag is a "#" with letters, marks, numbers, underscores and their like, at least one of them a letter.
  *
  * @param text in its stored form.
  */

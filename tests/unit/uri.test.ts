@@ -33,11 +33,16 @@ test.each([
   ['mongodb://u:hid/den@h/', 'is not percent-encoded'],
   ['mongodb://u:hi@hidden/@h/', 'is not percent-encoded'],
   ['mongodb://u:a/hid$den@h/db', 'is not percent-encoded'],
+  ['mongodb://u:a@b/hidden#?@h/db', 'is not percent-encoded'],
   ['mongodb://h:99999/', 'a port is no number up to 65535'],
 ])('%s is refused with what is wrong with it', (uri, reason) => {
   expect(uriProblem(uri)).toContain(reason)
   expect(uriProblem(uri)).toMatch(/^MONGODB_URI: /)
   expect(uriProblem(uri)).not.toMatch(/hidden|hid.den/)
+})
+
+test('an option may have an @', () => {
+  expect(uriProblem('mongodb://u:p@h/db?appName=a@b&tls=true')).toBeUndefined()
 })
 
 test('no sentence about a URI has its password, whatever the password is', () => {

@@ -8,14 +8,13 @@ import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import type { Handle, UserId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
-import { type Answer, type TestApp, useApp } from '../support/app.ts'
+import { actFor, byAccount, bySubject, secret, signed } from '../support/act-for.ts'
+import { type Answer, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
-import { signByHmac } from '../support/key-server.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
-import { now, viewerOf } from '../support/sign-in.ts'
+import { viewerOf } from '../support/sign-in.ts'
 
-const secret = 's'.repeat(32)
 const jobs = {
   ...{ issuer: 'https://jobs.example', secret: 'j'.repeat(32) },
   actFor: 'https://jobs.example',
@@ -33,15 +32,9 @@ const app = useApp({
 })
 const [ann, ben] = [handle('ann'), handle('ben')]
 
-const signed = (claims: object, by = secret) =>
-  `Bearer ${signByHmac('HS256', by, { exp: now() + 600, ...claims })}`
 const ofServer = signed({ sub: 'importer', scope: 'openid act-for', roles: 'admin' })
 const ofJobs = signed({ sub: 'importer', scp: ['act-for'], iss: jobs.issuer }, jobs.secret)
-const acting = (user: string, authorization = ofServer) => ({
-  ...{ authorization, 'feedline-act-for': user },
-})
-const byAccount = (account: UserId) => `account:${userNodeId(account)}`
-const bySubject = (sub: string) => `subject:${encodeURIComponent(sub)}`
+const acting = (user: string, authorization = ofServer) => actFor(user, authorization)
 
 /** Creates the account of a subject of the main issuer. */
 async function register(sub: string, name: string): Promise<UserId> {
@@ -431,39 +424,5 @@ describe('a server that acts for two users in turn', () => {
       ),
     )
     expect(answers.map(({ viewer }) => viewer.handle)).toEqual(users)
-  })
-})
-
-const limited = { AUTH_JWT_SECRET: secret, RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '3' }
-const stores: Readonly<Record<string, TestApp>> = {
-  memory: useApp({ ...limited, RATE_LIMIT_ACTING: '2' }),
-  mongodb: useApp({ ...limited, RATE_LIMIT_ACTING: '2', RATE_LIMIT_STORE: 'mongodb' }),
-}
-
-// Tokens return while requests last.
-describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, server) => {
-  const users = ['eve', 'fay', 'gus'].map(handle)
-  const mute = 'mutation { muteUser(input: {user: {handle: "hal"}}) { changed } }'
-  let attempts = 0
-  const statuses = async (headers: Readonly<Record<string, string>>, times: number) => {
-    const all = []
-    for (let n = 0; n < times; n++) all.push((await server.send({ query: mute, headers })).status)
-    return all
-  }
-
-  test('a server has those of several viewers, each of its users that of one, and users their own', async () => {
-    if (attempts++ === 0) await openAccounts(server.services, [...users, handle('hal')])
-    const authorization = signed({ sub: `server ${attempts}`, scope: 'act-for' })
-    const actingFor = (user: string) => acting(bySubject(user), authorization)
-    expect(await statuses(actingFor('eve'), 4)).toEqual([200, 200, 200, 429])
-    expect(await statuses(actingFor('fay'), 3)).toEqual([200, 200, 200])
-    const refused = await server.send({ query: mute, headers: actingFor('gus') })
-    expect(refused.status).toBe(429)
-    expect(refused.errors[0]?.message).toContain('6 mutations per minute for a server')
-    expect(refused.headers.get('ratelimit-limit')).toBe('6')
-    const other = signed({ sub: `other ${attempts}`, scope: 'act-for' })
-    expect(await statuses(acting(bySubject('eve'), other), 1)).toEqual([200])
-    const own = { authorization: signed({ sub: ['eve', 'fay', 'gus'][attempts - 1] }) }
-    expect(await statuses(own, 4)).toEqual([200, 200, 200, 429])
   })
 })

@@ -3,7 +3,7 @@ import { postNodeId } from '../../src/graphql/node-id.ts'
 import { handle, openAccounts } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
-import { createWorld } from './world.ts'
+import { createWorld, newHandle } from './world.ts'
 
 describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const { app, open } = useExample(name)
@@ -236,7 +236,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
 
   test('a new user signs in, creates an account, and signs out', async () => {
     const { page } = await open(undefined, { polls: false })
-    await page.getByRole('textbox', { name: 'Handle' }).fill('@Newcomer')
+    await page.getByRole('textbox', { name: 'Handle' }).fill(newHandle('@Newcomer'))
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Name' }).fill('New Comer')
     await page.getByRole('button', { name: 'Create account' }).click()

@@ -4,7 +4,7 @@ import { handle } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, useExample } from './example.ts'
 import { holdRequests, loseAnswers } from './routes.ts'
-import { createWorld, numbered } from './world.ts'
+import { createWorld, newHandle, numbered } from './world.ts'
 
 describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const { app, open } = useExample(name)
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   })
 
   test('a lost answer to a sign-up is repeated by itself, and makes one account', async () => {
-    const { page, alert } = await open(`lost-${name}`, { polls: false })
+    const { page, alert } = await open(newHandle('lost'), { polls: false })
     await page.getByRole('textbox', { name: 'Name' }).fill('Lost Answer')
     const stopLosing = await loseAnswers(page, 'createUser(')
     const lost = page.waitForEvent('requestfailed')

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../../packages/mongod/process.ts'
+import type { UserId } from '../../src/lib/ids.ts'
 import { type TestApp, useApp } from '../support/app.ts'
 import { type Provider, providers, publishKeys } from '../support/providers.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -50,6 +51,15 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (example) => {
       }),
     )
   const apps = new Map([first, ...others].map((name) => [name, serve(name)]))
+
+  // Without the accounts of the test before, or of a first try.
+  beforeEach(async () => {
+    for (const { services, rest } of apps.values()) {
+      const accounts = await services.collections.users.find().toArray()
+      for (const { _id } of accounts) await services.users.delete(_id as UserId)
+      await rest()
+    }
+  })
 
   /** Opens a page whose site adapts a provider. */
   async function open(name: string) {

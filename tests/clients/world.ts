@@ -3,7 +3,12 @@ import type { PostId, PostRef } from '../../src/lib/ids.ts'
 import type { TestApp } from '../support/app.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-let worlds = 0
+let numbers = 0
+/** Of one length, so that requests have the same bytes in each run. */
+const nextNumber = (): string => String(++numbers).padStart(3, '0')
+
+/** A handle that no test has used, and no first try of this one. */
+export const newHandle = (name: string): string => name + nextNumber()
 
 /** Users of one test, who know no one else, and what they do in other apps. */
 export interface World {
@@ -18,9 +23,7 @@ export interface World {
 
 /** Opens three accounts. Alice follows Bob and Carol. */
 export async function createWorld({ services }: TestApp): Promise<World> {
-  worlds++
-  // Of one length, so that requests have the same bytes in each run.
-  const number = String(worlds).padStart(3, '0')
+  const number = nextNumber()
   const [alice, bob, carol] = ['alice', 'bob', 'carol'].map((name) => handle(`${name}${number}`))
   if (!alice || !bob || !carol) throw new Error('three users')
   await openAccounts(services, [alice, bob, carol])

@@ -18,6 +18,13 @@ const noOperation = (name: string | undefined) =>
       : `Unknown operation named "${name}".`,
   )
 
+const tooManyMutations = (count: number, max: number) =>
+  new DomainError(
+    'LIMIT_EXCEEDED',
+    `The operation counts as ${count} mutations, above the limit of ${max} per minute. Send fewer at once.`,
+    { limit: 'mutations' },
+  )
+
 /** The cost of an operation that is refused, of a document that the server had checked before. */
 const refusedPrice = 5
 
@@ -63,10 +70,13 @@ export const costPlugin = (
           const problem = `The cost of the operation is ${requested}, above the limit of ${limits.cost}. Request smaller pages.`
           return refuse(limitError('cost', problem))
         }
+        const { mutations } = price
+        const mutationsMax = limiter.mutationsMax(contextValue.client)
+        if (mutations > mutationsMax)
+          return refuse(requestError(tooManyMutations(mutations, mutationsMax)))
         const storing = resolved.metrics.persistedQueryRegister
           ? Math.min(persisted.priceOf(queryHash, source), limits.cost - requested)
           : 0
-        const { mutations } = price
         const charged = mutations === 0 ? contextValue.keeping?.chargeOf(requested) : undefined
         const { paid = 0, charge: paidBy } = contextValue.read ?? {}
         charge = charged?.charge ?? paidBy

@@ -213,6 +213,15 @@ export class RateLimiter {
     }
   }
 
+  /** The most mutations that a client may send at once: with more, it would wait for ever. Sends no command. */
+  mutationsMax({ crowd, isServer }: Client): number {
+    const { limits, crowdLimits } = isServer ? this.servers : this.viewers
+    if (limits.mutations === 0) return Number.POSITIVE_INFINITY
+    return crowd === undefined
+      ? limits.mutations
+      : Math.min(limits.mutations, crowdLimits.mutations)
+  }
+
   /**
    * Takes mutations and cost from the buckets of a client and of its crowd. A refused request takes no cost, and nothing
    * from the crowd. The commands of the store, or none if the crowd has too few tokens. Requests that are charged at the

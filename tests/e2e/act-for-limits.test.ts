@@ -39,6 +39,30 @@ describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, ser
     expect(await statuses(own, 4)).toEqual([200, 200, 200, 429])
   })
 
+  test('more mutations at once than a minute ever has are refused for good', async () => {
+    const authorization = signed({ sub: `batches ${attempts++}`, scope: 'act-for' })
+    const mutes = (count: number) =>
+      `mutation { ${Array.from({ length: count }, (_, n) => `m${n}: ${mute.slice(11, -2)}`).join(' ')} }`
+    const creates = (count: number) => {
+      const users = Array.from({ length: count }, (_, n) => `{subject: "new ${n}", name: "N"}`)
+      return `mutation { createUsers(input: {users: [${users}]}) { results { created } } }`
+    }
+    const own = { authorization: signed({ sub: 'eve' }) }
+    for (const [query, headers, limit] of [
+      [mutes(4), own, 3],
+      [mutes(4), actFor(bySubject('fay'), authorization), 3],
+      [creates(7), { authorization }, 6],
+    ] as const) {
+      const { status, errors, headers: answered } = await server.send({ query, headers })
+      const { code, limit: named, retryAfterSeconds } = errors[0]?.extensions ?? {}
+      expect([status, code, named]).toEqual([400, 'LIMIT_EXCEEDED', 'mutations'])
+      expect(errors[0]?.message).toContain(`the limit of ${limit} per minute`)
+      expect([retryAfterSeconds, answered.get('retry-after')]).toEqual([undefined, null])
+    }
+    const { status, data } = await server.send({ query: creates(6), headers: { authorization } })
+    expect([status, data.createUsers.results.length]).toEqual([200, 6])
+  })
+
   test('a server pays for each account that it names, before the account is read', async () => {
     const authorization = signed({ sub: `guesser ${attempts++}`, scope: 'act-for' })
     const spend = {

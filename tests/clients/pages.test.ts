@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import type { Handle } from '../../src/lib/ids.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -200,8 +200,12 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   test('a new account finds people, and a followed one is in the home timeline', async () => {
     const { alice, bob, carol, write } = await createWorld(app)
     await openAccounts(app.services, [handle('feedline')]).catch(() => undefined)
-    for (const followee of [bob, carol]) {
-      await app.services.follows.follow(handle('feedline'), handle(followee))
+    for (const followee of [bob, carol].map(handle)) {
+      await app.services.follows.follow(handle('feedline'), followee)
+      // A further try suggests its own users alone.
+      onTestFinished(async () => {
+        await app.services.follows.unfollow(handle('feedline'), followee)
+      })
     }
     await write(bob, ['by bob'])
     const path = `/users/new-${alice}`

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { type TestApp, useApp } from '../support/app.ts'
+import { hashOf } from '../support/persisted-documents.ts'
 import { lawRuns } from '../support/seed.ts'
 import { handle } from '../support/services.ts'
 
@@ -281,7 +281,7 @@ describe('an answer by a plan', () => {
     }
     for (const member of ['query', '%71uery']) {
       const query = `{ timeline { edges { node { text } } } } # ${member}`
-      const sha256Hash = createHash('sha256').update(query).digest('hex')
+      const sha256Hash = hashOf(query)
       const persistedQuery = JSON.stringify({ persistedQuery: { version: 1, sha256Hash } })
       const name = `extensions=${encodeURIComponent(persistedQuery)}`
       const stored = await ask(`${member}=${encodeURIComponent(query)}&${name}`)

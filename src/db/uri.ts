@@ -31,7 +31,7 @@ const srvProblems = [
 const isAboutSecret =
   /unescaped|^Unable to parse|^Invalid (connection|scheme|port)|^URI|host list|contained empty/
 
-/** With an @ behind the first slash, but in the value of an option, a part of the password would be taken for the host. */
+/** With an @ behind the first slash, except in the value of an option, a part of the password would be taken for the host. */
 const isPathUnclear = (uri: string): boolean => /^[^/]*\/\/[^/?]*\/[^?]*(?:\?[^=]*)?@/s.test(uri)
 
 const unclear = (uri: string): string =>

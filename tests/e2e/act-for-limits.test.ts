@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { commandPrice } from '../../src/graphql/prices.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { actFor, byAccount, bySubject, secret, signed } from '../support/act-for.ts'
 import { type TestApp, useApp } from '../support/app.ts'
-import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
@@ -40,11 +40,12 @@ describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, ser
   })
 
   test('more mutations at once than a minute ever has are refused for good', async () => {
-    const authorization = signed({ sub: `batches ${attempts++}`, scope: 'act-for' })
+    const sub = `batches-${attempts++}`
+    const authorization = signed({ sub, scope: 'act-for' })
     const mutes = (count: number) =>
       `mutation { ${Array.from({ length: count }, (_, n) => `m${n}: ${mute.slice(11, -2)}`).join(' ')} }`
     const creates = (count: number) => {
-      const users = Array.from({ length: count }, (_, n) => `{subject: "new ${n}", name: "N"}`)
+      const users = Array.from({ length: count }, (_, n) => `{subject: "${sub}-${n}", name: "N"}`)
       return `mutation { createUsers(input: {users: [${users}]}) { results { created } } }`
     }
     const own = { authorization: signed({ sub: 'eve' }) }
@@ -59,8 +60,9 @@ describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, ser
       expect(errors[0]?.message).toContain(`the limit of ${limit} per minute`)
       expect([retryAfterSeconds, answered.get('retry-after')]).toEqual([undefined, null])
     }
-    const { status, data } = await server.send({ query: creates(6), headers: { authorization } })
-    expect([status, data.createUsers.results.length]).toEqual([200, 6])
+    // What was refused has created none of them.
+    const { data } = await server.send({ query: creates(6), headers: { authorization } })
+    expect(data.createUsers.results).toEqual(Array(6).fill({ created: true }))
   })
 
   test('a server pays for each account that it names, before the account is read', async () => {
@@ -92,18 +94,24 @@ describe.each(Object.entries(stores))('rate limits in %s', { retry: 3 }, (_, ser
   })
 })
 
-test('a request by the id of an account is charged once more than one by a subject', async () => {
+test('a request by the id of an account costs one command more than one by a subject', async () => {
   const server = stores.mongodb as TestApp
   const ida = handle('ida')
   const authorization = signed({ sub: 'payer', scope: 'act-for' })
   await openAccounts(server.services, [ida])
-  const chargesOf = async (user: string) => {
-    const { commands } = await recorded(server.database.client, () =>
+  const pay = async (user: string) => {
+    const { result, commands } = await recorded(server.database.client, () =>
       server.send({ query: '{ viewer { handle } }', headers: actFor(user, authorization) }),
     )
-    return labelsOf(commands).filter((label) => label === 'findAndModify rate_limits').length
+    const taken = commands
+      .filter(({ collection }) => collection === 'rate_limits')
+      .map(({ command }) => Number(/"\$gte":\["\$cost",(\d+)\]/.exec(JSON.stringify(command))?.[1]))
+    const { cost } = result.extensions as { cost: { requested: number } }
+    return { taken, requested: cost.requested }
   }
-  // The first request creates the bucket.
-  await chargesOf(bySubject('ida'))
-  expect([await chargesOf(bySubject('ida')), await chargesOf(byAccount(ida))]).toEqual([1, 2])
+  // The first request creates the bucket, and pays for its document.
+  await pay(bySubject('ida'))
+  const ofSubject = await pay(bySubject('ida'))
+  expect(ofSubject.taken).toEqual([ofSubject.requested])
+  expect((await pay(byAccount(ida))).taken).toEqual([commandPrice, ofSubject.requested])
 })

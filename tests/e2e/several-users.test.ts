@@ -4,19 +4,15 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import { commandPrice } from '../../src/graphql/prices.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { actFor, bySubject, secret, signed } from '../support/act-for.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { noteFact } from '../support/facts.ts'
-import { signByHmac } from '../support/key-server.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
-import { now } from '../support/sign-in.ts'
 
-const secret = 's'.repeat(32)
 const app = useApp({ AUTH_JWT_SECRET: secret, RESERVED_HANDLES: 'admin' })
-const tokenOf = (claims: object) =>
-  `Bearer ${signByHmac('HS256', secret, { exp: now() + 600, ...claims })}`
-const ofServer = { authorization: tokenOf({ sub: 'importer', scope: 'act-for' }) }
+const ofServer = { authorization: signed({ sub: 'importer', scope: 'act-for' }) }
 
 interface Named {
   readonly subject: string
@@ -77,7 +73,7 @@ describe('createUsers', () => {
       })),
     )
     for (const [at, { subject, handle }] of users.entries()) {
-      const headers = { authorization: tokenOf({ sub: subject }) }
+      const headers = { authorization: signed({ sub: subject }) }
       const query = '{ viewer { handle user { id } } }'
       const { data } = await app.send({ query, headers })
       expect(data.viewer).toEqual({ handle, user: { id: results[at]?.user?.id } })
@@ -146,7 +142,7 @@ describe('createUsers', () => {
     await create([taken])
     const gone = { subject: 'leaver', handle: 'leaver' }
     await create([gone])
-    const leave = { authorization: tokenOf({ sub: gone.subject }) }
+    const leave = { authorization: signed({ sub: gone.subject }) }
     await app.send({ query: 'mutation { deleteUser(input: {}) { changed } }', headers: leave })
     const before = await counted()
     const refused: readonly (Named & { readonly code: string; readonly at: string })[] = [
@@ -186,8 +182,8 @@ describe('createUsers', () => {
     const before = await counted()
     const headers = {
       anonymous: {},
-      'a viewer': { authorization: tokenOf({ sub: 'ann' }) },
-      'a role': { authorization: tokenOf({ sub: 'ann', roles: ['admin', 'act-for'] }) },
+      'a viewer': { authorization: signed({ sub: 'ann' }) },
+      'a role': { authorization: signed({ sub: 'ann', roles: ['admin', 'act-for'] }) },
       'Dev sign-in': { authorization: 'Dev ann' },
       'a server that acts for a user': { ...ofServer, 'feedline-act-for': 'subject:ann' },
     }
@@ -363,10 +359,7 @@ describe('followUsers', () => {
   test('works for a user that a server acts for', async () => {
     const [user] = newUsers(1) as [Full]
     await create([user])
-    const headers = {
-      ...ofServer,
-      'feedline-act-for': `subject:${encodeURIComponent(user.subject)}`,
-    }
+    const headers = actFor(bySubject(user.subject), ofServer.authorization)
     const { data, errors } = await app.send({
       query: print(FollowUsersDocument),
       variables: { input: { users: byHandle(people.slice(0, 3)) } },

@@ -80,6 +80,8 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number
   /** For the log alone. */
   readonly cause?: unknown
+  /** Of a failure of the server: the log names it already, as often as it should. */
+  readonly isLogged?: true
 }
 
 /** A failure that the client may read: `message` is public, `cause` is not. */

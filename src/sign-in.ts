@@ -2,6 +2,7 @@ import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import {
   commaList,
+  decimal,
   type Given,
   httpUrl,
   oneOf,
@@ -52,6 +53,8 @@ export interface AuthConfig {
   readonly main: TokenSource | undefined
   /** At most 20, with distinct issuers. */
   readonly issuers: readonly ListedIssuer[]
+  /** The time after which a published key that was withdrawn is refused, in milliseconds. */
+  readonly keysMsMax: number
 }
 
 /** Whether a text can be the `iss` of a token. */
@@ -213,6 +216,12 @@ export const signIn = {
       'The claim with the roles `MODERATOR` and `ADMIN`: its name, or a path such as `realm_access.roles`',
     processes: 'own',
   },
+  AUTH_KEYS_SECONDS: {
+    schema: decimal(10, 3_600).default(60),
+    reason:
+      'The time after which a published key that was [withdrawn](../how-to/operations.md#rotate-secrets) is refused: the keys are fetched more often. Raise it if your provider limits that',
+    processes: 'own',
+  },
   AUTH_ISSUERS: {
     schema: issuersJson.optional(),
     isSecret: true,
@@ -237,7 +246,12 @@ export function authConfig(e: Values, dev: boolean): AuthConfig {
     subjectClaim: e.AUTH_SUBJECT_CLAIM,
     rolesClaim: e.AUTH_ROLES_CLAIM,
   }
-  return { dev, main: hasKeys ? main : undefined, issuers: e.AUTH_ISSUERS ?? [] }
+  return {
+    dev,
+    main: hasKeys ? main : undefined,
+    issuers: e.AUTH_ISSUERS ?? [],
+    keysMsMax: e.AUTH_KEYS_SECONDS * 1_000,
+  }
 }
 
 /**

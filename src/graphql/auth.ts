@@ -1,6 +1,7 @@
 import type { AuthConfig } from '../sign-in.ts'
 import type { SignedIn } from '../users/subject.ts'
 import { readDevSubject, refused } from './claims.ts'
+import type { KeySets } from './key-sets.ts'
 import { createVerify } from './verify-token.ts'
 
 /**
@@ -15,8 +16,8 @@ export type Authenticate = (headers: readonly string[]) => Promise<SignedIn | un
  * @returns a function that throws {DomainError} UNAUTHENTICATED for a token that it cannot verify, and UNAVAILABLE if
  * the keys cannot be fetched.
  */
-export function createAuthenticate(auth: AuthConfig): Authenticate {
-  const verify = createVerify(auth)
+export function createAuthenticate(auth: AuthConfig, keySets?: Pick<KeySets, 'of'>): Authenticate {
+  const verify = createVerify(auth, keySets)
   const expected = `expected ${auth.dev ? '"Dev <subject>" or ' : ''}"Bearer <token>"`
   return async ([header, ...more]) => {
     if (more.length > 0) throw refused('send the header only once')

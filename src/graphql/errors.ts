@@ -142,7 +142,7 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
   // A request without a context reaches no other hook.
   contextCreationDidFail: async ({ error }) => {
     const { code, details } = publicErrorOf(error, { message: error.message })
-    if (errorCodes[code].status < 500) return
+    if (errorCodes[code].status < 500 || details.isLogged) return
     log.error({ requestId: currentScope()?.id, code, err: details.cause }, 'request failed')
   },
   requestDidStart: async () => ({

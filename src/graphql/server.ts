@@ -12,7 +12,7 @@ import { keptMsMaxOf } from '../feed/feeds.ts'
 import { compressAnswers } from '../http/compression.ts'
 import { allowOrigins } from '../http/cors.ts'
 import { errorBody } from '../http/error-body.ts'
-import { graphqlPath } from '../http/graphql-route.ts'
+import { graphqlPath, isGraphql } from '../http/graphql-route.ts'
 import { readJsonBodies, withoutEmptyParameters } from '../http/json-body.ts'
 import { answerInMediaType, mediaTypeOf } from '../http/media-types.ts'
 import { OpenRequests } from '../http/open-requests.ts'
@@ -24,7 +24,7 @@ import type { Readiness } from '../http/readiness.ts'
 import { answerErrorsInJson } from '../http/refusals.ts'
 import { logRequests } from '../http/request-log.ts'
 import { refuseWrongTargets } from '../http/request-target.ts'
-import { limitRequestTime } from '../http/request-time.ts'
+import { limitRequestTime, prepareRequests } from '../http/request-time.ts'
 import { traceRequests } from '../http/request-trace.ts'
 import { addSecurityHeaders, securityHeaders } from '../http/security-headers.ts'
 import { limitSlowReaders } from '../http/slow-readers.ts'
@@ -39,11 +39,13 @@ import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
 import { errorPlugin, formatError } from './errors.ts'
 import { KeptAnswers } from './kept-answers.ts'
+import { KeySets } from './key-sets.ts'
 import { limits } from './limits.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
 import { answerPlanned } from './planned/answer-planned.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
 import { documentPlugin, readDocuments } from './read-documents.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { createSchema } from './schema.ts'
 import { SignIns } from './sign-ins.ts'
 import { tracePlugin } from './trace.ts'
@@ -158,9 +160,18 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
     ],
   })
   await apollo.start()
-  const signIns = new SignIns(createAuthenticate(config.auth), services, limiter)
+  const keySets = new KeySets(config.auth, log)
+  keySets.start()
+  http.addHook('onClose', async () => keySets.stop())
+  const authenticate = createAuthenticate(config.auth, keySets)
+  const signIns = new SignIns(authenticate, services, limiter, new RefusalLog(log))
   const senderOf = (request: FastifyRequest) => signIns.find(request)
+  http.decorateRequest('signedIn', undefined)
   http.decorateRequest('sender', undefined)
+  // Before its body is read and it takes a place, since it may wait for keys.
+  prepareRequests(http, config.http.requestMsMax, (request) =>
+    isGraphql(request) && request.headers.authorization ? signIns.verify(request) : undefined,
+  )
   const answers = new KeptAnswers({
     bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),

@@ -11,10 +11,13 @@ import type { Sender, SignIn } from './context.ts'
 import { requestError } from './errors.ts'
 import { commandPrice } from './prices.ts'
 import { clientOf, type RateLimiter } from './rate-limit.ts'
+import type { RefusalLog } from './refusal-log.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined before its token is verified. */
+    /** Undefined before its token is looked at. */
+    signedIn: Promise<SignedIn | undefined> | undefined
+    /** Undefined before its account is looked up. */
     sender: Promise<Sender> | undefined
   }
 }
@@ -34,7 +37,21 @@ export class SignIns {
     private readonly authenticate: Authenticate,
     private readonly services: SignInServices,
     private readonly limiter: Pick<RateLimiter, 'charge'>,
+    private readonly refusals: Pick<RefusalLog, 'note'>,
   ) {}
+
+  /**
+   * What the token of a request says. No command. The log learns why a token is refused.
+   * @throws {DomainError} UNAUTHENTICATED, or UNAVAILABLE without the keys that verify it.
+   */
+  verify(request: FastifyRequest): Promise<SignedIn | undefined> {
+    const { authorization = [] } = request.raw.headersDistinct
+    request.signedIn ??= this.authenticate(authorization).catch((error: unknown) => {
+      this.refusals.note(error, request.id)
+      throw error
+    })
+    return request.signedIn
+  }
 
   /**
    * The sender of a request, which the log then knows. The commands of {@link Subjects.load}: mostly none. One command if
@@ -50,9 +67,10 @@ export class SignIns {
     return request.sender
   }
 
-  private async read({ raw, ip, scope }: FastifyRequest): Promise<Sender> {
-    const { authorization = [], [actForHeader]: actFor = [] } = raw.headersDistinct
-    const signedIn = await this.authenticate(authorization)
+  private async read(request: FastifyRequest): Promise<Sender> {
+    const { raw, ip, scope } = request
+    const { [actForHeader]: actFor = [] } = raw.headersDistinct
+    const signedIn = await this.verify(request)
     if (!signedIn && actFor.length > 0) {
       throw refusedActing('UNAUTHENTICATED', 'send the token of the server in Authorization')
     }

@@ -17,13 +17,15 @@ const bytesOf = ({ signedIn: { subject, roles, scopes } }: VerifiedToken): numbe
   2 * (subject.issuer.length + subject.sub.length) +
   [roles, scopes].filter(({ size }) => size > 0).length * setBytes
 
-/** How long a verification counts, in milliseconds. A token of a key that was withdrawn is refused after that. */
+/** How long a verification counts, in milliseconds. */
 const verifiedMsMax = 60_000
 
 /** A verified token. Times are in milliseconds since 1970. */
 export interface VerifiedToken {
   readonly signedIn: SignedIn
   readonly expiresAt: number
+  /** The published keys that verified it. Once they are replaced, it is verified again. */
+  readonly keys?: { readonly isCurrent: boolean } | undefined
 }
 
 /** @returns what a valid token says. */
@@ -33,8 +35,9 @@ interface Verification extends VerifiedToken {
   readonly verifiedAt: number
 }
 
-/** Whether a verification counts now. Not if the clock was set back since. */
-function counts({ verifiedAt, expiresAt }: Verification): boolean {
+/** Whether a verification counts now. Not if the clock was set back since, nor if its key may have been withdrawn. */
+function counts({ verifiedAt, expiresAt, keys }: Verification): boolean {
+  if (keys?.isCurrent === false) return false
   const now = Date.now()
   return verifiedAt <= now && now < Math.min(expiresAt, verifiedAt + verifiedMsMax)
 }

@@ -1,21 +1,40 @@
-import { createRemoteJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { errors, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose'
 import { DomainError } from '../errors.ts'
 import { type AuthConfig, isOfMainKeys, type TokenSource } from '../sign-in.ts'
 import { type ClaimRule, readClaims, refused } from './claims.ts'
+import type { FetchedKeys, KeySet } from './key-set.ts'
+import { KeySets } from './key-sets.ts'
+import {
+  isUnknownKey,
+  isWrongSignature,
+  problemOf,
+  readUnverified,
+  shownName,
+  slashHint,
+  TokenProblem,
+  toleranceSeconds,
+  type UnverifiedToken,
+  verificationProblem,
+} from './token-problems.ts'
 import { cacheVerified, type VerifiedToken, type VerifyToken } from './verified-tokens.ts'
 
-/** How long after its expiry a token counts, in seconds, because clocks differ. */
-const toleranceSeconds = 5
+/** The most keys that a token is tried with, if its header leaves it open. */
+const candidatesMax = 4
 
 /**
  * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens. The main keys verify all
- * other tokens.
+ * other tokens. Only a token that the keys in memory do not verify may wait for other keys.
  * @returns undefined without any keys. Otherwise a function that throws {DomainError} UNAUTHENTICATED for a token that it
  * cannot verify, and UNAVAILABLE if the keys cannot be fetched.
  */
-export function createVerify(auth: AuthConfig): VerifyToken | undefined {
+export function createVerify(
+  auth: AuthConfig,
+  keySets: Pick<KeySets, 'of'> = new KeySets(auth),
+): VerifyToken | undefined {
   const { main, issuers } = auth
   if (!main && issuers.length === 0) return undefined
+  const verifierOf = (source: TokenSource, rule: ReadingRule) =>
+    createVerifier(source, rule, keySets.of(source))
   const listed = new Map<unknown, Verify>(
     issuers.map((source) => {
       const { issuer, actFor } = source
@@ -25,29 +44,40 @@ export function createVerify(auth: AuthConfig): VerifyToken | undefined {
     }),
   )
   const byMain = main && verifierOf(main, { isMain: true })
+  /** Of a token whose issuer is not listed, but may be meant to be. */
+  const hintOf = (iss: unknown) =>
+    slashHint(
+      iss,
+      issuers.map(({ issuer }) => issuer),
+    )
   return cacheVerified(async (token) => {
-    const verify = listed.get(readUnverifiedIssuer(token)) ?? byMain
-    if (!verify) throw refused('the token is of no issuer of this server')
-    return verify(token)
+    let hint = ''
+    try {
+      const unverified = readUnverified(token)
+      const { iss } = unverified.claims
+      const ofIssuer = listed.get(iss)
+      // The issuer only chooses the keys: these verify the same claim.
+      if (ofIssuer) return await ofIssuer(token, unverified)
+      hint = hintOf(iss)
+      if (byMain) return await byMain(token, unverified)
+      const text = `has the "iss" ${shownName(iss)}, which is none of AUTH_ISSUERS`
+      throw new TokenProblem('issuer', text, 'the token is of no issuer of this server')
+    } catch (error) {
+      if (!(error instanceof TokenProblem)) throw error
+      const { kind, message, publicText } = error
+      const text = `${message}${hint}`
+      const problem = new TokenProblem(kind, text, publicText)
+      throw refused(auth.dev ? `the token ${text}` : publicText, problem)
+    }
   })
 }
 
-type Verify = (token: string) => Promise<VerifiedToken>
+type Verify = (token: string, unverified: UnverifiedToken) => Promise<VerifiedToken>
+type ReadingRule = Pick<ClaimRule, 'isMain' | 'actsFor'>
 
-const notValid = (cause: unknown) => refused('the token is not valid for this server', cause)
-
-/** Only chooses the keys: these verify the same claim afterwards. */
-function readUnverifiedIssuer(token: string): unknown {
-  try {
-    return decodeJwt(token).iss
-  } catch (error) {
-    throw notValid(error)
-  }
-}
-
-function verifierOf(source: TokenSource, rule: Pick<ClaimRule, 'isMain' | 'actsFor'>): Verify {
-  const keys = keysOf(source)
-  const { issuer, audience, algorithms } = source
+/** @param keySet undefined for a secret. */
+function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet): Verify {
+  const { issuer, audience, algorithms, secret = '' } = source
   const options = {
     algorithms: [...algorithms],
     ...(issuer === undefined ? {} : { issuer }),
@@ -55,33 +85,59 @@ function verifierOf(source: TokenSource, rule: Pick<ClaimRule, 'isMain' | 'actsF
     requiredClaims: ['exp'],
     clockTolerance: toleranceSeconds,
   }
-  return async (token) => {
-    const { payload } = await jwtVerify(token, keys, options).catch(throwRefusal)
+  const key = new TextEncoder().encode(secret)
+  const verifySignature = (token: string): Promise<Verified> =>
+    keySet ? verifyBySet(token, keySet, options) : jwtVerify(token, key, options)
+  return async (token, unverified) => {
+    const problem = problemOf(unverified, source)
+    if (problem) throw problem
+    const { payload, keys } = await verifySignature(token).catch((error: unknown) => {
+      throw error instanceof DomainError ? error : verificationProblem(error, unverified)
+    })
     const { exp = 0 } = payload
     const signedIn = readClaims(payload, { ...source, ...rule })
-    return { signedIn, expiresAt: (exp + toleranceSeconds) * 1000 }
+    return { signedIn, expiresAt: (exp + toleranceSeconds) * 1000, keys }
   }
 }
 
-function throwRefusal(error: unknown): never {
-  if (error instanceof errors.JWTExpired) throw refused('the token has expired', error)
-  if (isKeyFault(error)) {
-    throw new DomainError('UNAVAILABLE', 'The keys that verify tokens are unreachable', {
-      cause: error,
-    })
+type Verified = Pick<JWTVerifyResult, 'payload'> & { readonly keys?: FetchedKeys }
+
+/** Asks for other keys if those in memory do not verify the token: they may have been changed, also under the same name. */
+async function verifyBySet(
+  token: string,
+  keySet: KeySet,
+  options: JWTVerifyOptions,
+): Promise<Verified> {
+  const keys = await keySet.load()
+  try {
+    return await verifyBy(keys, token, options)
+  } catch (error) {
+    if (!isUnknownKey(error) && !isWrongSignature(error)) throw error
+    const others = await keySet.renew(keys)
+    if (others) return verifyBy(others, token, options)
+    // The key may have been published since.
+    if (isUnknownKey(error) && keySet.isFailing) throw keySet.unavailable()
+    throw error
   }
-  throw notValid(error)
 }
 
-/** Whether the keys could not be fetched: their URL does not answer, or not with keys. The token may still be valid. */
-const isKeyFault = (error: unknown): boolean =>
-  !(error instanceof errors.JOSEError) ||
-  error instanceof errors.JWKSTimeout ||
-  error instanceof errors.JWKSInvalid ||
-  error.code === errors.JOSEError.code
-
-function keysOf({ secret, jwksUrl = '' }: TokenSource): JWTVerifyGetKey {
-  if (secret === undefined) return createRemoteJWKSet(new URL(jwksUrl), { timeoutDuration: 3000 })
-  const key = new TextEncoder().encode(secret)
-  return async () => key
+async function verifyBy(
+  keys: FetchedKeys,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<Verified> {
+  try {
+    return { ...(await jwtVerify(token, keys.find, options)), keys }
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+    let tries = 0
+    for await (const key of error) {
+      if (++tries > candidatesMax) break
+      const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
+        if (!isWrongSignature(failure)) throw failure
+      })
+      if (result) return { ...result, keys }
+    }
+    throw new errors.JWSSignatureVerificationFailed()
+  }
 }

@@ -1,10 +1,39 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { endRequest, RequestEnded, RequestTime } from '../db/request-time.ts'
+import { within } from '../lib/within.ts'
 import type { Log } from '../log.ts'
 import { runInTime } from '../request-scope.ts'
 import { refuse } from './error-body.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How long {@link prepareRequests} took, in milliseconds. */
+    preparedMs: number
+  }
+}
+
 const answered = new RequestEnded('The request has ended')
+
+/**
+ * Does work for requests before their bodies are read, for at most `msMax` milliseconds. A request that waits for it
+ * holds its head alone. Its time counts as that of the request. Failures are left to those who need the result.
+ */
+export function prepareRequests(
+  http: FastifyInstance,
+  msMax: number,
+  prepare: (request: FastifyRequest) => Promise<unknown> | undefined,
+): void {
+  http.addHook('onRequest', (request, _, done) => {
+    const begunAt = performance.now()
+    const preparation = prepare(request)
+    if (!preparation) return done()
+    const end = () => {
+      request.preparedMs = performance.now() - begunAt
+      done()
+    }
+    within(msMax, preparation, () => answered).then(end, end)
+  })
+}
 
 /**
  * Answers each request within `ms` milliseconds of its arrival, the wait for its turn included: at the deadline with
@@ -12,8 +41,10 @@ const answered = new RequestEnded('The request has ended')
  * further command. Mutations that have begun end.
  */
 export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): void {
+  http.decorateRequest('preparedMs', 0)
   http.addHook('preHandler', (request, reply, done) => {
-    const time = new RequestTime(ms)
+    const leftMs = Math.max(0, ms - request.preparedMs)
+    const time = new RequestTime(leftMs)
     const timer = setTimeout(() => {
       if (reply.sent || reply.raw.headersSent) return
       const late = new RequestEnded(
@@ -22,7 +53,7 @@ export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): v
       time.end(late)
       log.error({ requestId: request.id, code: late.code, ms }, 'request took too long')
       refuse(reply, late.code, late.message)
-    }, ms)
+    }, leftMs)
     reply.raw.once('close', () => {
       clearTimeout(timer)
       time.end(answered)

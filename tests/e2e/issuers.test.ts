@@ -119,7 +119,7 @@ describe('several issuers', () => {
     expect((await alone([`Bearer ${ofA.sign(claimsOfA)}`]))?.subject.issuer).toBe(issA)
     await expect(alone([`Bearer ${main.sign({ sub: 'ann', exp })}`])).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
-      message: 'Authorization: the token is of no issuer of this server',
+      message: 'Authorization: the token has the "iss" none, which is none of AUTH_ISSUERS',
     })
   })
 

@@ -30,12 +30,17 @@ interface Line {
   readonly ms: number
 }
 
-/** The lines that a server logged during `work`, once the answer's end is logged too. */
+/** The lines of requests that a server logged during `work`, once the answer's end is logged too. */
 async function linesDuring(app: { readonly logged: readonly string[] }, work: () => unknown) {
   const seen = app.logged.length
+  const newLines = () =>
+    app.logged
+      .slice(seen)
+      .map((line) => JSON.parse(line) as Line)
+      .filter(({ operation }) => operation !== undefined)
   await work()
-  await eventually(() => expect(app.logged.length).toBeGreaterThan(seen))
-  return app.logged.slice(seen).map((line) => JSON.parse(line) as Line)
+  await eventually(() => expect(newLines().length).toBeGreaterThan(0))
+  return newLines()
 }
 
 const { SignJWT } = await import('jose')

@@ -52,7 +52,7 @@ export const encode = (value: unknown): string =>
 
 type Key = { readonly secret: string } | { readonly privateKey: KeyObject; readonly jwk: Jwk }
 
-function createKey(alg: string, kid: string): Key {
+function createKey(alg: string, kid: string, rsaBits: number): Key {
   if (alg.startsWith('HS')) return { secret: randomBytes(32).toString('hex') }
   const curve = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[alg]
   const { privateKey, publicKey } =
@@ -60,7 +60,7 @@ function createKey(alg: string, kid: string): Key {
       ? generateKeyPairSync('ed25519')
       : curve
         ? generateKeyPairSync('ec', { namedCurve: curve })
-        : generateKeyPairSync('rsa', { modulusLength: 2048 })
+        : generateKeyPairSync('rsa', { modulusLength: rsaBits })
   return { privateKey, jwk: { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg } }
 }
 
@@ -80,8 +80,9 @@ export class Signer {
   constructor(
     readonly alg: string,
     readonly kid: string,
+    rsaBits = 2_048,
   ) {
-    this.key = createKey(alg, kid)
+    this.key = createKey(alg, kid, rsaBits)
   }
 
   /** The published key. */

@@ -278,7 +278,7 @@ test('a request acts as the subject of its token, or as the one user that a toke
       const headersDistinct = { authorization: [`Bearer ${token}`], 'feedline-act-for': actFor }
       const request = { ip: '192.0.2.1', scope: null, raw: { headersDistinct } } as never
       const signedIn = await authenticate([`Bearer ${token}`]).catch(() => undefined)
-      const sender = await new SignIns(authenticate, accounts, limiter)
+      const sender = await new SignIns(authenticate, accounts, limiter, { note: () => {} })
         .find(request)
         .catch(() => undefined)
       const acted = signedIn && actedFor(signedIn)

@@ -1,0 +1,129 @@
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose'
+import { shown } from '../lib/shown.ts'
+import type { TokenSource } from '../sign-in.ts'
+
+/** How long after its expiry a token counts, in seconds, because clocks differ. */
+export const toleranceSeconds = 5
+
+/** Why a token is refused. The log counts each kind by itself. */
+export type ProblemKind =
+  | ('form' | 'algorithm' | 'expired' | 'time' | 'issuer' | 'audience' | 'key' | 'signature')
+  | 'other'
+
+/** The sentences about a refused token that production answers with. */
+const publicTexts: Readonly<Partial<Record<ProblemKind, string>>> = {
+  expired: 'the token has expired',
+}
+
+/** Why a token is refused, as the end of a sentence that begins with the token. It shows no more of it than names. */
+export class TokenProblem extends Error {
+  constructor(
+    readonly kind: ProblemKind,
+    text: string,
+    /** What a client of production reads. */
+    readonly publicText = publicTexts[kind] ?? 'the token is not valid for this server',
+  ) {
+    super(text)
+  }
+}
+
+/** The claims and the header of a token whose signature has not been verified. */
+export interface UnverifiedToken {
+  readonly alg: unknown
+  readonly kid: unknown
+  readonly claims: JWTPayload
+}
+
+/** @throws {TokenProblem} if the text is no signed token. */
+export function readUnverified(token: string): UnverifiedToken {
+  const parts = token.split('.', 6).length
+  if (parts === 5)
+    throw new TokenProblem('form', 'is encrypted (JWE), and this server reads signed tokens (JWS)')
+  if (parts !== 3)
+    throw new TokenProblem(
+      'form',
+      'is no JWT: ask the provider for one, and not for an opaque token',
+    )
+  try {
+    const { alg, kid } = decodeProtectedHeader(token)
+    return { alg, kid, claims: decodeJwt(token) }
+  } catch {
+    throw new TokenProblem('form', 'is no JWT: its header or its claims are no JSON objects')
+  }
+}
+
+/** A name in a token, as it is shown. */
+export const shownName = (value: unknown): string =>
+  typeof value === 'string' ? shown(value) : value === undefined ? 'none' : `a ${typeNameOf(value)}`
+
+const typeNameOf = (value: unknown) =>
+  value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value
+
+/**
+ * What is wrong with a token whatever its signature is, so that the keys need not be asked. The verification of the
+ * signature checks the same again.
+ */
+export function problemOf(
+  { alg, claims }: UnverifiedToken,
+  { algorithms, issuer, audience }: TokenSource,
+): TokenProblem | undefined {
+  if (!algorithms.some((allowed) => allowed === alg)) {
+    const text = `has the "alg" ${shownName(alg)}, and must have one of ${algorithms.join(', ')}`
+    return new TokenProblem('algorithm', text)
+  }
+  return (
+    timeProblem(claims) ??
+    issuerProblem(claims.iss, issuer) ??
+    audienceProblem(claims.aud, audience)
+  )
+}
+
+function timeProblem({ exp, nbf }: JWTPayload): TokenProblem | undefined {
+  const now = Math.floor(Date.now() / 1_000)
+  if (typeof exp !== 'number')
+    return new TokenProblem('time', `must have a number as "exp", and has ${shownName(exp)}`)
+  if (exp <= now - toleranceSeconds) return new TokenProblem('expired', 'has expired')
+  if (nbf === undefined || (typeof nbf === 'number' && nbf <= now + toleranceSeconds)) return
+  return typeof nbf === 'number'
+    ? new TokenProblem('time', `does not hold yet: its "nbf" is ${Math.ceil(nbf - now)} s from now`)
+    : new TokenProblem('time', `must have a number as "nbf", and has ${shownName(nbf)}`)
+}
+
+function issuerProblem(iss: unknown, issuer: string | undefined): TokenProblem | undefined {
+  if (issuer === undefined || iss === issuer) return undefined
+  const text = `has the "iss" ${shownName(iss)}, and must have ${shown(issuer)}`
+  return new TokenProblem('issuer', `${text}${slashHint(iss, [issuer])}`)
+}
+
+function audienceProblem(aud: unknown, audience: readonly string[]): TokenProblem | undefined {
+  const own: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  if (audience.length === 0 || own.some((name) => audience.some((right) => right === name))) return
+  const has = own.slice(0, 3).map(shownName).join(', ')
+  const expected = audience.map(shown).join(', ')
+  return new TokenProblem('audience', `has the "aud" ${has || 'none'}, and must have ${expected}`)
+}
+
+/** The hint that an issuer differs from a right one in its end alone. */
+export function slashHint(iss: unknown, issuers: readonly string[]): string {
+  const isNear = (issuer: string) => iss === `${issuer}/` || `${String(iss)}/` === issuer
+  const near = typeof iss === 'string' ? issuers.find(isNear) : undefined
+  return near === undefined ? '' : `; ${shown(near)} differs by the slash at its end`
+}
+
+/** Why the keys do not verify a token, by the error of the verification. */
+export function verificationProblem(error: unknown, { alg, kid }: UnverifiedToken): TokenProblem {
+  if (isUnknownKey(error)) {
+    const text = `is signed by no published key of its issuer that has its "kid" ${shownName(kid)} and is for ${shownName(alg)}`
+    return new TokenProblem('key', text)
+  }
+  if (error instanceof errors.JWTExpired) return new TokenProblem('expired', 'has expired')
+  if (isWrongSignature(error))
+    return new TokenProblem('signature', 'has a wrong signature: another key has signed it')
+  const code = error instanceof errors.JOSEError ? error.code : 'its key cannot be used'
+  return new TokenProblem('other', `cannot be verified (${code})`)
+}
+
+export const isUnknownKey = (error: unknown): boolean => error instanceof errors.JWKSNoMatchingKey
+
+export const isWrongSignature = (error: unknown): boolean =>
+  error instanceof errors.JWSSignatureVerificationFailed

@@ -12,7 +12,7 @@ import { keptMsMaxOf } from '../feed/feeds.ts'
 import { compressAnswers } from '../http/compression.ts'
 import { allowOrigins } from '../http/cors.ts'
 import { errorBody } from '../http/error-body.ts'
-import { graphqlPath, isGraphql } from '../http/graphql-route.ts'
+import { graphqlPath } from '../http/graphql-route.ts'
 import { readJsonBodies, withoutEmptyParameters } from '../http/json-body.ts'
 import { answerInMediaType, mediaTypeOf } from '../http/media-types.ts'
 import { OpenRequests } from '../http/open-requests.ts'
@@ -168,10 +168,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   const senderOf = (request: FastifyRequest) => signIns.find(request)
   http.decorateRequest('signedIn', undefined)
   http.decorateRequest('sender', undefined)
-  // Before its body is read and it takes a place, since it may wait for keys.
-  prepareRequests(http, config.http.requestMsMax, (request) =>
-    isGraphql(request) && request.headers.authorization ? signIns.verify(request) : undefined,
-  )
+  prepareRequests(http, config.http.requestMsMax, (request) => signIns.prepare(request))
   const answers = new KeptAnswers({
     bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
     keptMsMax: keptMsMaxOf(config.feed),

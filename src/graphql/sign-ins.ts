@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { clientErrorOf } from '../db/errors.ts'
 import { DomainError } from '../errors.ts'
+import { isGraphql } from '../http/graphql-route.ts'
 import type { RequestScope } from '../request-scope.ts'
 import type { SignedIn, Subject, SubjectIssuer } from '../users/subject.ts'
 import { type Subjects, standInOf, subjectKey } from '../users/subjects.ts'
@@ -39,6 +40,15 @@ export class SignIns {
     private readonly limiter: Pick<RateLimiter, 'charge'>,
     private readonly refusals: Pick<RefusalLog, 'note'>,
   ) {}
+
+  /**
+   * Verifies the token of a request to /graphql before the request takes a place, since the token may wait for keys.
+   * @returns undefined if there is none.
+   */
+  prepare(request: FastifyRequest): Promise<unknown> | undefined {
+    const hasToken = request.headers.authorization !== undefined
+    return hasToken && isGraphql(request) ? this.verify(request) : undefined
+  }
 
   /**
    * What the token of a request says. No command. The log learns why a token is refused.

@@ -3,8 +3,10 @@ import { type FaultyKeyServer, keyFaults, startFaultyKeyServer } from '../../sup
 import { Signer } from '../../support/key-server.ts'
 import { now } from '../../support/sign-in.ts'
 
-/** Sends a request with a token, or without one. */
-type Send = (token: string | undefined) => Promise<{ readonly status: number }>
+/** Sends a request with a token, or without one. @returns the status and the message of the error, if there is one. */
+type Send = (
+  token: string | undefined,
+) => Promise<readonly [status: number, problem: string | undefined]>
 
 interface Endpoint {
   readonly path: string
@@ -44,6 +46,15 @@ export class SignInScene {
 
   static readonly start = async () => new SignInScene(await startFaultyKeyServer())
 
+  /** Has a server fetch the keys of all endpoints, and then makes these go wrong. */
+  async begin(send: Send): Promise<void> {
+    for (const token of this.honestTokens()) {
+      const [status] = await send(token)
+      if (status !== 200) throw new Error(`an honest request gets status ${status}`)
+    }
+    this.spoil()
+  }
+
   /** The variables of a server that has these endpoints. */
   get environment(): Readonly<Record<string, string>> {
     const { keys } = this
@@ -58,7 +69,7 @@ export class SignInScene {
   }
 
   /** Makes endpoints go wrong. */
-  spoil(which: (endpoint: Endpoint) => boolean = () => true): void {
+  private spoil(which: (endpoint: Endpoint) => boolean = () => true): void {
     for (const endpoint of this.endpoints.filter(which))
       if (endpoint.fault !== undefined) this.keys.spoil(endpoint.path, endpoint.fault)
   }
@@ -77,12 +88,19 @@ export class SignInScene {
     ]
   }
 
-  /** The `at`th token of an attacker, who has no key: every second one is of the issuer that no key is known of. */
+  /** The endpoint of the `at`th token: often that which the server has no key of, and one that refuses at once. */
+  private attacked(at: number): Endpoint {
+    const { endpoints } = this
+    const isFavourite = ({ isUnknown, fault }: Endpoint) =>
+      at % 4 === 1 ? fault === 'refuses with status 500' : isUnknown
+    const favourite = at % 4 < 3 ? endpoints.find(isFavourite) : undefined
+    return favourite ?? (endpoints[Math.floor(at / 4) % endpoints.length] as Endpoint)
+  }
+
+  /** The `at`th token of an attacker, who has no key. */
   inventedToken(at: number): string {
     const { stranger } = this
-    const attacked = this.endpoints.filter(({ isUnknown }) => isUnknown === (at % 2 === 0))
-    const endpoint = attacked[Math.floor(at / 2) % attacked.length] as Endpoint
-    const claims = this.claimsOf(endpoint)
+    const claims = this.claimsOf(this.attacked(at))
     switch (at % 7) {
       case 0:
       case 1:
@@ -96,9 +114,14 @@ export class SignInScene {
     }
   }
 
+  /** An endpoint has one fetch at a time. The connection of an answer that was right may stay open until it is used again. */
+  get connectionsMax(): number {
+    return 2 * this.endpoints.length
+  }
+
   /** The most fetches of one endpoint that the law allows: by schedule, tried again after failures, and for tokens. */
-  fetchesMax(seconds: number, keysSeconds: number): number {
-    const bySchedule = 1 + seconds / (keysSeconds - 3)
+  fetchesMax(seconds: number): number {
+    const bySchedule = 1 + seconds / 57
     const forTokens = 1 + seconds / 30
     const afterFailures = Math.log2(seconds + 1) + 1
     return Math.ceil(bySchedule + forTokens + afterFailures)
@@ -110,34 +133,62 @@ export class SignInScene {
   }
 }
 
-/** What an attack led to. */
-export interface AttackOutcome {
-  /** The statuses of honest requests, without repeats. */
-  readonly honest: readonly number[]
-  readonly attackers: readonly number[]
-  readonly seconds: number
+/** How an attack goes on. */
+export interface AttackPlan {
+  /** The number of invented tokens. */
+  readonly requests: number
+  /** The number of invented tokens for each honest request. */
+  readonly perHonest: number
+  /** The time from one token to the next, in milliseconds. */
+  readonly pauseMs: number
+  /** Whether tokens are invented. Otherwise only honest requests are sent. */
+  readonly isAttack: boolean
 }
 
-/**
- * Sends invented tokens, one each `pauseMs` milliseconds, and as many honest requests in between. Returns after the last
- * answer.
- */
+/** What an attack led to. */
+export interface AttackOutcome {
+  /** What breaks the law. */
+  readonly violations: readonly string[]
+  /** How long each honest request took, in milliseconds, the longest last. */
+  readonly honestMs: readonly number[]
+}
+
+/** Sends invented tokens, with honest requests in between. Returns after the last answer. */
 export async function attackSignIn(
   scene: SignInScene,
   send: Send,
-  { attacks, pauseMs }: { readonly attacks: number; readonly pauseMs: number },
+  { requests, perHonest, pauseMs, isAttack }: AttackPlan,
 ): Promise<AttackOutcome> {
   const begunAt = performance.now()
-  const sent = { honest: [] as ReturnType<Send>[], attackers: [] as ReturnType<Send>[] }
+  const before = scene.fetches()
+  const honestMs: number[] = []
+  const violations = new Set<string>()
+  const check = async (token: string | undefined, expected: readonly number[], who: string) => {
+    const sentAt = performance.now()
+    const [status, problem] = await send(token)
+    if (expected.includes(status)) return performance.now() - sentAt
+    violations.add(`${who} gets status ${status}: ${problem}`)
+    return undefined
+  }
+  const answers: Promise<unknown>[] = []
   let honestTokens: (string | undefined)[] = []
-  for (let at = 0; at < attacks; at++) {
-    if (honestTokens.length === 0) honestTokens = [...scene.honestTokens()]
-    sent.attackers.push(send(scene.inventedToken(at)))
-    sent.honest.push(send(honestTokens.pop()))
+  for (let at = 0; at < requests; at++) {
+    if (isAttack) answers.push(check(scene.inventedToken(at), [401, 503], 'an attacker'))
+    if (at % perHonest === 0) {
+      if (honestTokens.length === 0) honestTokens = [...scene.honestTokens()]
+      const honest = check(honestTokens.pop(), [200], 'an honest request')
+      answers.push(honest.then((ms) => ms !== undefined && honestMs.push(ms)))
+    }
     await sleep(pauseMs)
   }
-  const statusesOf = async (answers: readonly ReturnType<Send>[]) =>
-    [...new Set((await Promise.all(answers)).map(({ status }) => status))].sort()
-  const [honest, attackers] = [await statusesOf(sent.honest), await statusesOf(sent.attackers)]
-  return { honest, attackers, seconds: (performance.now() - begunAt) / 1_000 }
+  await Promise.all(answers)
+  const fetchesMax = scene.fetchesMax((performance.now() - begunAt) / 1_000)
+  for (const [at, [fault, fetches]] of scene.fetches().entries()) {
+    const more = fetches - (before[at]?.[1] ?? 0)
+    if (more > fetchesMax)
+      violations.add(`${more} fetches where the endpoint has the fault: ${fault}`)
+  }
+  if (scene.keys.openMax > scene.connectionsMax)
+    violations.add(`${scene.keys.openMax} connections to endpoints`)
+  return { violations: [...violations], honestMs: honestMs.sort((a, b) => a - b) }
 }

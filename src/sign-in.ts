@@ -219,7 +219,7 @@ export const signIn = {
   AUTH_KEYS_SECONDS: {
     schema: decimal(10, 3_600).default(60),
     reason:
-      'The time after which a published key that was [withdrawn](../how-to/operations.md#rotate-secrets) is refused: the keys are fetched more often. Raise it if your provider limits that',
+      'The time after which a [withdrawn](../how-to/operations.md#rotate-secrets) published key is refused. Raise it if your provider limits fetches',
     processes: 'own',
   },
   AUTH_ISSUERS: {

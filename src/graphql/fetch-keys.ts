@@ -1,5 +1,5 @@
 /** How long a fetch of keys takes, its answer included, in milliseconds. */
-export const fetchMsMax = 3_000
+export const fetchMsMax = 5_000
 
 /** The most bytes of an answer. The largest sets of the known providers have 20 kB. */
 const bytesMax = 256 * 1024

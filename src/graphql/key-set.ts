@@ -144,8 +144,7 @@ export class KeySet {
       this.noteSuccess()
     } catch (error) {
       if (signal.aborted) return
-      if (!(error instanceof KeysProblem)) throw error
-      this.noteFailure(error.message)
+      this.noteFailure(error instanceof KeysProblem ? error.message : `failed: ${error}`)
     }
     // A key that is withdrawn right after this fetch has begun is refused when the next one has ended.
     const untilNextMs = begunAt + this.source.ageMsMax - fetchMsMax - performance.now()

@@ -29,7 +29,7 @@ export function parseKeys(text: string): PublishedKeys {
   const problems: string[] = []
   for (const key of keys.filter(isToVerify)) {
     const problem = problemOf(key)
-    if (problem === undefined) usable.push(key)
+    if (problem === undefined) usable.push(publicPartOf(key))
     else problems.push(`the key ${nameOf(key)} is not used: it ${problem}`)
   }
   return { usable: { keys: usable }, problems }
@@ -53,15 +53,23 @@ function parseJson(text: string): unknown {
 const isObject = (value: unknown): value is JWK =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Not if the key encrypts, as some providers publish too. */
-const isToVerify = ({ use, key_ops: operations }: JWK): boolean =>
+/** Not if the key encrypts, as some providers publish too. Members may be of any type. */
+const isToVerify = ({ alg, use, key_ops: operations }: JWK): boolean =>
+  (alg === undefined || typeof alg === 'string') &&
   (use === undefined || use === 'sig') &&
   (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
+
+/** The members that verify, and no others: an answer may have members of any size and depth. */
+const publicPartOf = ({ kty, kid, alg, n, e, crv, x, y }: JWK): JWK =>
+  Object.fromEntries(
+    Object.entries({ kty, kid, alg, n, e, crv, x, y }).filter(([, value]) => value !== undefined),
+  )
 
 const nameOf = ({ kid }: JWK): string =>
   typeof kid === 'string' ? `with the "kid" ${shown(kid)}` : 'without a "kid"'
 
 function problemOf(key: JWK): string | undefined {
+  if (key.kid !== undefined && typeof key.kid !== 'string') return 'has a "kid" that is no text'
   if (key.kty === 'oct' || Object.hasOwn(key, 'd')) return 'is secret, and must not be published'
   try {
     const { asymmetricKeyType, asymmetricKeyDetails = {} } = createPublicKey({

@@ -3,6 +3,7 @@ import { readConfig } from '../../src/environment.ts'
 import { createAuthenticate } from '../../src/graphql/auth.ts'
 import { KeySet } from '../../src/graphql/key-set.ts'
 import { KeySets } from '../../src/graphql/key-sets.ts'
+import { parseKeys } from '../../src/graphql/published-keys.ts'
 import { createLog } from '../../src/log.ts'
 import { eventually } from '../support/eventually.ts'
 import { keyFaults, startFaultyKeyServer } from '../support/faulty-keys.ts'
@@ -169,7 +170,8 @@ describe('a key of a set', () => {
     'that encrypts': [{ ...right.jwk, use: 'enc', kid: 'weak' }, undefined],
     'that only signs': [{ ...right.jwk, key_ops: ['sign'], kid: 'weak' }, undefined],
     'whose operations are no list': [{ ...right.jwk, key_ops: 'verify', kid: 'weak' }, undefined],
-    'whose name is a number': [{ ...right.jwk, kid: 7 }, undefined],
+    'whose name is a number': [{ ...right.jwk, kid: 7 }, 'it has a "kid" that is no text'],
+    'whose algorithm is a list': [{ ...right.jwk, alg: ['RS256'], kid: 'weak' }, undefined],
     'of another algorithm': [{ ...right.jwk, alg: 'RSA-OAEP', kid: 'weak' }, undefined],
   }
   test.each(Object.entries(unusable))(
@@ -195,6 +197,18 @@ describe('a key of a set', () => {
       expect(problems[0]).toMatch(/^the key (with the "kid" "weak"|without a "kid") /)
     },
   )
+
+  test('with members that no one knows, of any depth, verifies its tokens', async () => {
+    const depth = 50_000
+    const jwk = { ...right.jwk, x5c: 'deep', ext: 7, key_ops: ['verify', 'verify'] }
+    const keys = JSON.stringify({ keys: [jwk] }).replace(
+      '"deep"',
+      `${'['.repeat(depth)}${']'.repeat(depth)}`,
+    )
+    const { usable, problems } = parseKeys(keys)
+    expect([usable.keys.length, problems]).toEqual([1, []])
+    expect(JSON.stringify(usable).length).toBeLessThan(600)
+  })
 
   test('under a name that another key has too verifies its tokens', async () => {
     const twins = [new Signer('ES256', 'twin'), new Signer('ES256', 'twin')]

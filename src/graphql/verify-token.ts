@@ -1,6 +1,13 @@
 import { createRemoteJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { DomainError } from '../errors.ts'
-import { type AuthConfig, isOfMainKeys, type TokenSource } from '../sign-in.ts'
+import {
+  type AuthConfig,
+  findIssuer,
+  issuerTexts,
+  subjectIssuerOf,
+  type TokenSource,
+} from '../sign-in.ts'
+import type { ActsFor } from '../users/subject.ts'
 import { type ClaimRule, readClaims, refused } from './claims.ts'
 import { cacheVerified, type VerifiedToken, type VerifyToken } from './verified-tokens.ts'
 
@@ -8,8 +15,8 @@ import { cacheVerified, type VerifiedToken, type VerifyToken } from './verified-
 const toleranceSeconds = 5
 
 /**
- * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens. The main keys verify all
- * other tokens.
+ * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens. The main keys verify those
+ * of AUTH_ISSUER, or without it those without `iss`.
  * @returns undefined without any keys. Otherwise a function that throws {DomainError} UNAUTHENTICATED for a token that it
  * cannot verify, and UNAVAILABLE if the keys cannot be fetched.
  */
@@ -17,14 +24,15 @@ export function createVerify(auth: AuthConfig): VerifyToken | undefined {
   const { main, issuers } = auth
   if (!main && issuers.length === 0) return undefined
   const listed = new Map<unknown, Verify>(
-    issuers.map((source) => {
-      const { issuer, actFor } = source
-      const isMain = actFor !== undefined && isOfMainKeys(auth, actFor) === true
-      const actsFor = actFor === undefined ? undefined : { issuer: actFor, isMain }
-      return [issuer, verifierOf(source, { isMain: false, actsFor })]
+    issuers.flatMap((source) => {
+      const [first, ...more] = source.actFor.flatMap((each) => findIssuer(auth, each) ?? [])
+      const actsFor: ActsFor | undefined = first && [first, ...more]
+      const verify = verifierOf(source, { issuer: subjectIssuerOf(source, false), actsFor })
+      return issuerTexts(source).map((text) => [text, verify] as const)
     }),
   )
-  const byMain = main && verifierOf(main, { isMain: true })
+  const ofMain = subjectIssuerOf(main, true)
+  const byMain = main && verifierOf(main, { issuer: ofMain, actsFor: [ofMain] })
   return cacheVerified(async (token) => {
     const verify = listed.get(readUnverifiedIssuer(token)) ?? byMain
     if (!verify) throw refused('the token is of no issuer of this server')
@@ -45,12 +53,13 @@ function readUnverifiedIssuer(token: string): unknown {
   }
 }
 
-function verifierOf(source: TokenSource, rule: Pick<ClaimRule, 'isMain' | 'actsFor'>): Verify {
+function verifierOf(source: TokenSource, rule: Pick<ClaimRule, 'issuer' | 'actsFor'>): Verify {
   const keys = keysOf(source)
-  const { issuer, audience, algorithms } = source
+  const { audience, algorithms } = source
+  const texts = issuerTexts(source)
   const options = {
     algorithms: [...algorithms],
-    ...(issuer === undefined ? {} : { issuer }),
+    ...(texts.length === 0 ? {} : { issuer: [...texts] }),
     ...(audience.length === 0 ? {} : { audience: [...audience] }),
     requiredClaims: ['exp'],
     clockTolerance: toleranceSeconds,

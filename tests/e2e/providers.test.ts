@@ -106,7 +106,7 @@ test('the issuers of the document are accepted', () => {
   const { issuers } = readConfig({ NODE_ENV: 'production', MONGODB_URI: 'embedded', ...env }).auth
   expect(issuers).toMatchObject([
     { issuer: 'https://example.eu.auth0.com/', audience: ['https://feed.example/api'] },
-    { issuer: 'https://jobs.feed.example', actFor: 'https://example.eu.auth0.com/' },
+    { issuer: 'https://jobs.feed.example', actFor: ['https://example.eu.auth0.com/'] },
   ])
 })
 

@@ -242,7 +242,7 @@ describe('a server acts for the account', () => {
     expect(await as(bySubject(sub), '{ viewer { user { id } } }', ofTenants)).toEqual({
       viewer: { user: { id: userNodeId(account?.id as UserId) } },
     })
-    const create = `mutation { createUsers(input: {users: [{subject: "${sub}", name: "X"}]}) { results { created user { handle } } } }`
+    const create = `mutation { createUsers(input: {users: [{subject: "${sub}", name: "X", handle: "several.two"}]}) { results { created user { handle } } } }`
     const { data } = await app.send({ query: create, headers: { authorization: ofTenants } })
     expect(data.createUsers.results).toEqual([{ created: false, user: { handle: 'several' } }])
   })

@@ -242,7 +242,7 @@ export const signIn = {
   AUTH_JWKS_URL: {
     schema: httpUrl.optional(),
     unset: 'likewise',
-    reason: 'Verifies them by the keys at this URL, which can be rotated without a restart',
+    reason: 'Verifies them by the keys at this URL',
     processes: 'own',
   },
   AUTH_ISSUER: {
@@ -255,20 +255,20 @@ export const signIn = {
     schema: formerIssuers(commaList.pipe(z.array(issuerName))).optional(),
     unset: 'none',
     reason:
-      'Earlier texts of `AUTH_ISSUER`, the oldest first: [their accounts](../how-to/sign-in.md#when-the-issuer-changes) stay',
+      '[Earlier texts](../how-to/sign-in.md#when-the-issuer-changes) of `AUTH_ISSUER`, the oldest first',
     processes: 'own',
   },
   AUTH_AUDIENCE: {
     schema: audiences(commaList).optional(),
     unset: 'any',
     reason:
-      'A token must carry one of these in `aud`. Set it if your issuer serves other applications',
+      'A token must carry one of these in `aud`. Set it if the issuer serves other applications',
     processes: 'own',
   },
   AUTH_ALGORITHMS: {
     schema: commaList.pipe(algorithmList).optional(),
     unset: '`HS256` of a secret, each other one of published keys',
-    reason: 'The algorithms of tokens: `HS…` of a secret, others of published keys',
+    reason: 'The algorithms of tokens',
     processes: 'own',
   },
   AUTH_SUBJECT_CLAIM: {
@@ -280,15 +280,14 @@ export const signIn = {
     schema: z.string().min(1).optional(),
     unset: 'no roles',
     reason:
-      'The claim with the roles `MODERATOR` and `ADMIN`: its name, or a path such as `realm_access.roles`',
+      'The claim of `MODERATOR` and `ADMIN`: its name, or a path such as `realm_access.roles`',
     processes: 'own',
   },
   AUTH_ISSUERS: {
     schema: issuersJson.optional(),
     isSecret: true,
     unset: 'none',
-    reason:
-      '[Further issuers](../how-to/sign-in.md#several-issuers). Their tokens are verified by their own keys alone',
+    reason: '[Further issuers](../how-to/sign-in.md#several-issuers) with keys of their own',
     processes: 'own',
   },
 } as const satisfies Variables

@@ -28,8 +28,10 @@ export interface TokenSource {
   readonly secret: string | undefined
   /** Undefined if `secret` is set. */
   readonly jwksUrl: string | undefined
-  /** The `iss` that a token must carry. Undefined: any. */
+  /** The `iss` that a token must carry. Undefined: any with a secret, none with published keys. */
   readonly issuer: string | undefined
+  /** Texts that `iss` had before, the oldest first. Tokens may carry them, and accounts are stored under them. */
+  readonly formerIssuers: readonly string[]
   /** The values of `aud` of which a token must carry one. Empty: any. */
   readonly audience: readonly string[]
   /** The algorithms that a token may be signed with, at least one. */
@@ -41,8 +43,11 @@ export interface TokenSource {
 /** A source that alone verifies the tokens of its issuer. */
 export interface ListedIssuer extends TokenSource {
   readonly issuer: string
-  /** The issuer for whose subjects tokens with the scope `act-for` act. Undefined: they act for no user. */
-  readonly actFor: string | undefined
+  /**
+   * The issuers for whose accounts tokens with the scope `act-for` act. They name and create subjects of the first. Empty:
+   * they act for no user.
+   */
+  readonly actFor: readonly string[]
 }
 
 /** How the viewer of a request is known. */
@@ -55,6 +60,40 @@ export interface AuthConfig {
   readonly issuers: readonly ListedIssuer[]
   /** The time after which a published key that was withdrawn is refused, in milliseconds. */
   readonly keysMsMax: number
+}
+
+/** Whose subjects a name stands for. Two of them never name the same person. */
+export interface SubjectIssuer {
+  /** The oldest text of its `iss`, so that processes that know fewer texts store the same. Empty: no `iss`, and `Dev`. */
+  readonly issuer: string
+  /** Whether the main keys or `Dev` verify them: accounts that were stored without an issuer belong to its subjects. */
+  readonly isMain: boolean
+  /** The other texts of its `iss`. Absent if there are none. */
+  readonly otherTexts?: readonly string[]
+}
+
+/** The texts of `iss` that tokens of a source may carry, the oldest first. Empty: it has no issuer. */
+export const issuerTexts = ({
+  issuer,
+  formerIssuers,
+}: Pick<TokenSource, 'issuer' | 'formerIssuers'>): readonly string[] =>
+  issuer === undefined ? [] : [...formerIssuers, issuer]
+
+/** Whose subjects the tokens of a source name. Undefined: those of `Dev` alone. */
+export function subjectIssuerOf(source: TokenSource | undefined, isMain: boolean): SubjectIssuer {
+  const [issuer = '', ...otherTexts] = source ? issuerTexts(source) : []
+  return { issuer, isMain, ...(otherTexts.length > 0 && { otherTexts }) }
+}
+
+/**
+ * Whose subjects tokens with an `iss` name. Undefined if no key verifies them.
+ * @param iss empty: tokens without `iss`.
+ */
+export function findIssuer({ dev, main, issuers }: AuthConfig, iss: string) {
+  const listed = issuers.find((source) => issuerTexts(source).includes(iss))
+  if (listed) return subjectIssuerOf(listed, false)
+  const isMain = main && (iss === '' ? main.issuer === undefined : issuerTexts(main).includes(iss))
+  return isMain || (dev && iss === '') ? subjectIssuerOf(main, true) : undefined
 }
 
 /** Whether a text can be the `iss` of a token. */
@@ -85,6 +124,14 @@ const issuerName = text.refine(isIssuer, { error: 'must be 1 to 255 bytes withou
 const audience = text.min(1, 'must name an audience')
 const audiences = (list: z.ZodType<string[], unknown>) =>
   list.refine((values) => values.length > 0, { error: 'must name an audience' })
+const formerIssuersMax = 8
+const formerIssuers = (list: z.ZodType<string[], unknown>) =>
+  list
+    .refine(({ length }) => length > 0, { error: 'must name an issuer' })
+    .refine(({ length }) => length <= formerIssuersMax, {
+      error: `must be at most ${formerIssuersMax} issuers`,
+    })
+    .refine((texts) => new Set(texts).size === texts.length, { error: 'must name each text once' })
 const algorithmList = z
   .array(oneOf([...algorithms.secret, ...algorithms.jwksUrl]), 'must be a list of algorithms')
   .refine((values) => values.length > 0, { error: 'must name an algorithm' })
@@ -106,6 +153,7 @@ const defaultAlgorithms = (kind: KeyKind): readonly Algorithm[] =>
 
 const fields = {
   issuer: issuerName,
+  formerIssuers: formerIssuers(z.array(issuerName, 'must be a list of texts')).default([]),
   jwksUrl: text.pipe(httpUrl).optional(),
   secret: text.pipe(tokenSecret).optional(),
   audience: z
@@ -116,7 +164,12 @@ const fields = {
   algorithms: algorithmList.optional(),
   subjectClaim: claimName.default('sub'),
   rolesClaim: claimName.optional(),
-  actFor: issuerName.optional(),
+  actFor: z
+    .union([issuerName.transform((name) => [name]), z.array(issuerName)], {
+      error: 'must be an issuer or a list of issuers',
+    })
+    .refine((names) => names.length > 0, { error: 'must be an issuer or a list of issuers' })
+    .default([]),
 }
 const fieldNames = Object.keys(fields).join(', ')
 
@@ -131,7 +184,7 @@ const listedIssuer = z
   })
   .transform(
     (entry): ListedIssuer => ({
-      ...{ secret: undefined, jwksUrl: undefined, rolesClaim: undefined, actFor: undefined },
+      ...{ secret: undefined, jwksUrl: undefined, rolesClaim: undefined },
       ...entry,
       algorithms: entry.algorithms ?? defaultAlgorithms(kindOf(entry)),
     }),
@@ -145,11 +198,21 @@ const listedIssuers = z
   .min(1, issuersProblem)
   .max(issuersMax, issuersProblem)
   .superRefine((entries, { addIssue }) => {
-    const names = entries.map(({ issuer }) => issuer)
-    for (const [at, name] of names.entries()) {
-      if (names.indexOf(name) === at) continue
-      const path = [at, 'issuer']
-      addIssue({ code: 'custom', path, message: `must not be that of ${names.indexOf(name)}` })
+    const firsts = new Map<string, number>()
+    for (const [at, entry] of entries.entries()) {
+      for (const name of new Set(issuerTexts(entry).toReversed())) {
+        const first = firsts.get(name)
+        const path = [at, name === entry.issuer ? 'issuer' : 'formerIssuers']
+        if (first !== undefined)
+          addIssue({ code: 'custom', path, message: `must not be that of ${first}` })
+        else if (name === entry.issuer && entry.formerIssuers.includes(name))
+          addIssue({
+            code: 'custom',
+            path: [at, 'formerIssuers'],
+            message: 'must not be its issuer',
+          })
+        else firsts.set(name, at)
+      }
     }
   })
 
@@ -182,26 +245,33 @@ export const signIn = {
   AUTH_JWKS_URL: {
     schema: httpUrl.optional(),
     unset: 'likewise',
-    reason: 'Verifies them by the keys at this URL, which can be rotated without a restart',
+    reason: 'Verifies them by the keys at this URL',
     processes: 'own',
   },
   AUTH_ISSUER: {
     schema: issuerName.optional(),
-    unset: 'any',
+    unset: 'any with a secret, none with keys at a URL',
     reason: 'The `iss` that a token must carry',
+    processes: 'own',
+  },
+  AUTH_FORMER_ISSUERS: {
+    schema: formerIssuers(commaList.pipe(z.array(issuerName))).optional(),
+    unset: 'none',
+    reason:
+      '[Earlier texts](../how-to/sign-in.md#when-the-issuer-changes) of `AUTH_ISSUER`, the oldest first',
     processes: 'own',
   },
   AUTH_AUDIENCE: {
     schema: audiences(commaList).optional(),
     unset: 'any',
     reason:
-      'A token must carry one of these in `aud`. Set it if your issuer serves other applications',
+      'A token must carry one of these in `aud`. Set it if the issuer serves other applications',
     processes: 'own',
   },
   AUTH_ALGORITHMS: {
     schema: commaList.pipe(algorithmList).optional(),
     unset: '`HS256` of a secret, each other one of published keys',
-    reason: 'The algorithms of tokens: `HS…` of a secret, others of published keys',
+    reason: 'The algorithms of tokens',
     processes: 'own',
   },
   AUTH_SUBJECT_CLAIM: {
@@ -213,7 +283,7 @@ export const signIn = {
     schema: z.string().min(1).optional(),
     unset: 'no roles',
     reason:
-      'The claim with the roles `MODERATOR` and `ADMIN`: its name, or a path such as `realm_access.roles`',
+      'The claim of `MODERATOR` and `ADMIN`: its name, or a path such as `realm_access.roles`',
     processes: 'own',
   },
   AUTH_KEYS_SECONDS: {
@@ -226,8 +296,7 @@ export const signIn = {
     schema: issuersJson.optional(),
     isSecret: true,
     unset: 'none',
-    reason:
-      '[Further issuers](../how-to/sign-in.md#several-issuers). Their tokens are verified by their own keys alone',
+    reason: '[Further issuers](../how-to/sign-in.md#several-issuers) with keys of their own',
     processes: 'own',
   },
 } as const satisfies Variables
@@ -241,6 +310,7 @@ export function authConfig(e: Values, dev: boolean): AuthConfig {
   const main: TokenSource = {
     ...keys,
     issuer: e.AUTH_ISSUER,
+    formerIssuers: e.AUTH_FORMER_ISSUERS ?? [],
     audience: e.AUTH_AUDIENCE ?? [],
     algorithms: e.AUTH_ALGORITHMS ?? defaultAlgorithms(kindOf(keys)),
     subjectClaim: e.AUTH_SUBJECT_CLAIM,
@@ -254,22 +324,10 @@ export function authConfig(e: Values, dev: boolean): AuthConfig {
   }
 }
 
-/**
- * Whether the main keys or `Dev` verify the subjects of an issuer. Undefined if no key verifies them.
- * @param issuer empty: tokens without `iss`.
- */
-export function isOfMainKeys(
-  { dev, main, issuers }: AuthConfig,
-  issuer: string,
-): boolean | undefined {
-  if (issuers.some((listed) => listed.issuer === issuer)) return false
-  const isMain = main !== undefined && (main.issuer === undefined || main.issuer === issuer)
-  return isMain || (dev && issuer === '') || undefined
-}
-
 /** The variables that the issuers of `AUTH_ISSUERS` have of their own. */
 const ofMainKeys = [
-  ...['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_ALGORITHMS', 'AUTH_SUBJECT_CLAIM', 'AUTH_ROLES_CLAIM'],
+  ...['AUTH_ISSUER', 'AUTH_FORMER_ISSUERS', 'AUTH_AUDIENCE', 'AUTH_ALGORITHMS'],
+  ...['AUTH_SUBJECT_CLAIM', 'AUTH_ROLES_CLAIM'],
 ]
 
 /**
@@ -296,10 +354,27 @@ export function authProblems(e: Values, environment: Given, isRequired: boolean)
   const kind = AUTH_JWT_SECRET ? 'secret' : AUTH_JWKS_URL ? 'jwksUrl' : undefined
   const wrong = kind && algorithmsProblem(kind, e.AUTH_ALGORITHMS ?? [])
   if (wrong) problems.push(`AUTH_ALGORITHMS: ${wrong}`)
-  const same = e.AUTH_ISSUERS?.findIndex(({ issuer }) => issuer === e.AUTH_ISSUER) ?? -1
-  if (same >= 0) problems.push(`AUTH_ISSUERS: ${same}.issuer must not be AUTH_ISSUER`)
-  for (const [at, { actFor }] of e.AUTH_ISSUERS?.entries() ?? [])
-    if (actFor !== undefined && isOfMainKeys(authConfig(e, false), actFor) === undefined)
+  return [...problems, ...issuerProblems(e)]
+}
+
+/** What is wrong with the names of issuers together: each text names one issuer. */
+function issuerProblems(e: Values): string[] {
+  const problems: string[] = []
+  const { AUTH_ISSUER: issuer, AUTH_FORMER_ISSUERS: former = [], AUTH_ISSUERS: listed = [] } = e
+  if (former.length > 0 && issuer === undefined)
+    problems.push('AUTH_FORMER_ISSUERS: set AUTH_ISSUER to the present one')
+  if (issuer !== undefined && former.includes(issuer))
+    problems.push('AUTH_FORMER_ISSUERS: must not name AUTH_ISSUER')
+  for (const [at, entry] of listed.entries()) {
+    for (const field of ['issuer', 'formerIssuers'] as const) {
+      const texts = [entry[field]].flat()
+      if (issuer !== undefined && texts.includes(issuer))
+        problems.push(`AUTH_ISSUERS: ${at}.${field} must not be AUTH_ISSUER`)
+      if (texts.some((text) => former.includes(text)))
+        problems.push(`AUTH_ISSUERS: ${at}.${field} must not be of AUTH_FORMER_ISSUERS`)
+    }
+    if (entry.actFor.some((each) => findIssuer(authConfig(e, false), each) === undefined))
       problems.push(`AUTH_ISSUERS: ${at}.actFor must be AUTH_ISSUER or an issuer of AUTH_ISSUERS`)
+  }
   return problems
 }

@@ -97,7 +97,7 @@ export const serving = {
   RATE_LIMIT_STORE: {
     schema: oneOf(['memory', 'mongodb']).default('memory'),
     reason:
-      '`mongodb`: all servers with this value count together, with one command more for each request. Each other server counts alone, so a client may use the limit of each',
+      '`mongodb`: all servers with this value count together, with one command more for each request',
     processes: 'own',
   },
   REQUEST_TIMEOUT_SECONDS: {

@@ -12,7 +12,7 @@ import { ImportInterrupted, type ImportOptions, type ImportServices } from '../i
 import { RelationFile } from '../imports/relation-file.ts'
 import type { BadLines } from '../imports/text-file.ts'
 import type { NamedBy } from '../imports/user-names.ts'
-import { isOfMainKeys } from '../sign-in.ts'
+import { findIssuer } from '../sign-in.ts'
 import { endImport, leaveImport, log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { perSecond, showProgress } from './progress.ts'
@@ -155,8 +155,8 @@ async function loadRelations(file: string, options: RelationsOptions): Promise<v
 /** @throws {DomainError} BAD_USER_INPUT for an issuer whose subjects cannot sign in. */
 function readNaming({ issuer }: NamingOptions): NamedBy {
   if (issuer === undefined) return undefined
-  const isMain = isOfMainKeys(configFor('database').auth, issuer)
-  if (isMain !== undefined) return { issuer, isMain }
+  const namedBy = findIssuer(configFor('database').auth, issuer)
+  if (namedBy) return namedBy
   throw new DomainError(
     'BAD_USER_INPUT',
     `--issuer: no keys verify tokens of "${issuer}": set AUTH_ISSUER or AUTH_ISSUERS, and their keys, as for the servers`,

@@ -1,16 +1,23 @@
-import { Command, Option } from 'commander'
-import { SignJWT } from 'jose'
-import { ConfigError } from '../config.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { configFor } from '../environment.ts'
-import { badInput } from '../errors.ts'
-import type { AuthConfig } from '../sign-in.ts'
-import { isSubject, type Scope, scopeNames, subjectRule } from '../users/subject.ts'
+import { type Role, roleNames, type Scope, scopeNames } from '../users/subject.ts'
 import { durationSeconds } from './numbers.ts'
+import { signAcceptedToken } from './sign-token.ts'
 
 interface TokenOptions {
   readonly expires: number
+  readonly issuer?: string
+  readonly roles?: readonly Role[]
   readonly scope?: Scope
   readonly json?: true
+}
+
+/** Reads roles with commas between them, in any case. */
+function parseRoles(text: string): readonly Role[] {
+  const names = text.split(',').map((name) => name.trim().toUpperCase())
+  const roles = roleNames.filter((role) => names.includes(role))
+  if (roles.length === new Set(names).size) return roles
+  throw new InvalidArgumentError(`It must be of ${roleNames.join(', ')}.`)
 }
 
 /** `feedline token SUBJECT`: prints a token of a subject. */
@@ -24,59 +31,29 @@ export const tokenCommand = (): Command =>
       durationSeconds,
       3_600,
     )
+    .option('--roles <roles>', 'the roles in AUTH_ROLES_CLAIM, e.g. MODERATOR,ADMIN', parseRoles)
     .addOption(
       new Option('--scope <scope>', 'a scope of the token: act-for is of servers').choices(
         scopeNames,
       ),
     )
+    .option('--issuer <iss>', 'an issuer of AUTH_ISSUERS with a secret, which signs instead')
     .option('--json', 'print one JSON object: token, subject, expiresAt')
     .addHelpText(
       'after',
       `
-Send the token as "Authorization: Bearer <token>". It contains AUTH_ISSUER and the first of
-AUTH_AUDIENCE if they are set.
+Send the token as "Authorization: Bearer <token>". A server of the same variables accepts it. The
+command says why if they allow no such token.
 
-Example:
-  $ AUTH_JWT_SECRET=... feedline token ann --expires 7d`,
+Examples:
+  $ AUTH_JWT_SECRET=... feedline token ann --expires 7d
+  $ AUTH_JWT_SECRET=... AUTH_ROLES_CLAIM=realm_access.roles feedline token ann --roles ADMIN`,
     )
-    .action(async (subject: string, { expires, scope, json }: TokenOptions) => {
+    .action(async (subject: string, { expires, json, ...content }: TokenOptions) => {
       const expiresAt = new Date((Math.floor(Date.now() / 1000) + expires) * 1000)
-      const token = await signToken(configFor('none').auth, { subject, expiresAt, scope })
+      const { auth } = configFor('none')
+      const token = await signAcceptedToken(auth, { ...content, subject, expiresAt })
       console.log(
         json ? JSON.stringify({ token, subject, expiresAt: expiresAt.toISOString() }) : token,
       )
     })
-
-/** What a token of {@link signToken} says. */
-interface TokenContent {
-  readonly subject: string
-  readonly expiresAt: Date
-  readonly scope?: Scope | undefined
-}
-
-/**
- * Signs a token that this configuration's server accepts until `expiresAt`.
- * @throws {ConfigError} without a secret; {DomainError} BAD_USER_INPUT for what is no subject.
- */
-export async function signToken(
-  { main }: AuthConfig,
-  { subject, expiresAt, scope }: TokenContent,
-): Promise<string> {
-  if (!isSubject(subject)) throw badInput('subject', subjectRule)
-  if (main?.secret === undefined) {
-    throw new ConfigError([
-      main === undefined
-        ? 'AUTH_JWT_SECRET: must be set to sign tokens'
-        : 'AUTH_JWT_SECRET: must be set to sign tokens. The owner of the keys at AUTH_JWKS_URL issues all other tokens.',
-    ])
-  }
-  const { secret, issuer, audience, algorithms, subjectClaim } = main
-  const [alg = 'HS256'] = algorithms
-  const jwt = new SignJWT({ [subjectClaim]: subject, ...(scope && { scope }) })
-    .setProtectedHeader({ alg, typ: 'JWT' })
-    .setIssuedAt()
-    .setExpirationTime(expiresAt)
-  if (issuer !== undefined) jwt.setIssuer(issuer)
-  if (audience[0] !== undefined) jwt.setAudience(audience[0])
-  return jwt.sign(new TextEncoder().encode(secret))
-}

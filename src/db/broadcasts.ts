@@ -87,6 +87,13 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'A server samples readers, whose pages it reads first.',
   },
   {
+    from: 'src/users/issuers.ts',
+    command: 'find',
+    collection: 'subjects',
+    by: 'start',
+    why: 'A server looks for issuers that no variable names, up to 50.',
+  },
+  {
     from: 'src/feed/registry/registrations.ts',
     command: 'find',
     collection: 'user_stats',

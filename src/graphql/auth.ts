@@ -1,4 +1,4 @@
-import type { AuthConfig } from '../sign-in.ts'
+import { type AuthConfig, subjectIssuerOf } from '../sign-in.ts'
 import type { SignedIn } from '../users/subject.ts'
 import { readDevSubject, refused } from './claims.ts'
 import type { KeySets } from './key-sets.ts'
@@ -18,13 +18,14 @@ export type Authenticate = (headers: readonly string[]) => Promise<SignedIn | un
  */
 export function createAuthenticate(auth: AuthConfig, keySets?: Pick<KeySets, 'of'>): Authenticate {
   const verify = createVerify(auth, keySets)
+  const ofMain = subjectIssuerOf(auth.main, true)
   const expected = `expected ${auth.dev ? '"Dev <subject>" or ' : ''}"Bearer <token>"`
   return async ([header, ...more]) => {
     if (more.length > 0) throw refused('send the header only once')
     if (header === undefined || header === '') return undefined
     const [scheme = '', credentials = '', ...rest] = header.split(' ')
     if (rest.length > 0 || credentials === '') throw refused(expected)
-    if (auth.dev && scheme.toLowerCase() === 'dev') return readDevSubject(credentials)
+    if (auth.dev && scheme.toLowerCase() === 'dev') return readDevSubject(credentials, ofMain)
     if (scheme.toLowerCase() !== 'bearer') throw refused(expected)
     if (!verify) {
       throw refused(

@@ -1,6 +1,7 @@
 import { DomainError } from '../errors.ts'
-import { isIssuer, type TokenSource } from '../sign-in.ts'
+import type { TokenSource } from '../sign-in.ts'
 import {
+  type ActsFor,
   isSubject,
   type Role,
   roleNames,
@@ -20,26 +21,24 @@ export type Claims = Readonly<Record<string, unknown>>
 
 /** How the claims of a token are read. */
 export interface ClaimRule extends Pick<TokenSource, 'subjectClaim' | 'rolesClaim'> {
-  readonly isMain: boolean
-  /** Whose subjects a token with the scope `act-for` acts for. The main keys: those of the `iss` of the token. */
-  readonly actsFor?: SubjectIssuer | undefined
+  /** Whose subjects the tokens name. */
+  readonly issuer: SubjectIssuer
+  /** Whose accounts a token with the scope `act-for` acts for. Undefined: of no user. */
+  readonly actsFor?: ActsFor | undefined
 }
 
 /**
- * Reads verified claims. Keeps no role and no scope that the server does not know.
- * @throws {DomainError} UNAUTHENTICATED if the subject or the issuer is not a text within its bounds.
+ * Reads claims whose `iss` is verified. Keeps no role and no scope that the server does not know.
+ * @throws {DomainError} UNAUTHENTICATED if the subject is not a text within its bounds.
  */
 export function readClaims(claims: Claims, rule: ClaimRule): SignedIn {
-  const { subjectClaim, rolesClaim, isMain } = rule
-  const issuer = readIssuer(claims)
+  const { subjectClaim, rolesClaim, issuer, actsFor } = rule
   const sub = checkSubject(claimOf(claims, subjectClaim), subjectClaim)
   const roles = rolesClaim === undefined ? [] : wordsOf(claimOf(claims, rolesClaim), /[\s,]+/)
   const words = ['scope', 'scp'].flatMap((name) => wordsOf(ownValue(claims, name), / +/))
   const scopes = setOf(scopeNames.filter((name) => words.includes(name)))
-  const subject = { issuer, sub, isMain }
-  const { actsFor = isMain ? subject : undefined } = rule
   return {
-    subject,
+    subject: { ...issuer, sub },
     roles: setOf(
       roleNames.filter((name) => roles.some((role) => role.toLowerCase() === name.toLowerCase())),
     ),
@@ -48,9 +47,12 @@ export function readClaims(claims: Claims, rule: ClaimRule): SignedIn {
   }
 }
 
-/** What `Dev <subject>` says. @throws {DomainError} UNAUTHENTICATED if the subject is not within its bounds. */
-export const readDevSubject = (sub: string): SignedIn => ({
-  subject: { issuer: '', sub: checkSubject(sub, 'subject'), isMain: true },
+/**
+ * What `Dev <subject>` says: the same subject as a token of the main keys.
+ * @throws {DomainError} UNAUTHENTICATED if the subject is not within its bounds.
+ */
+export const readDevSubject = (sub: string, issuer: SubjectIssuer): SignedIn => ({
+  subject: { ...issuer, sub: checkSubject(sub, 'subject') },
   roles: none,
   scopes: none,
 })
@@ -58,14 +60,6 @@ export const readDevSubject = (sub: string): SignedIn => ({
 function checkSubject(sub: unknown, name: string): string {
   if (isSubject(sub)) return sub
   throw refused(`"${name}" ${subjectRule}`)
-}
-
-/** The `iss` of a token. Empty if it has none. */
-function readIssuer(claims: Claims): string {
-  const issuer = ownValue(claims, 'iss')
-  if (issuer === undefined) return ''
-  if (typeof issuer === 'string' && isIssuer(issuer)) return issuer
-  throw refused('"iss" must be a text of 1 to 255 bytes without white space')
 }
 
 const isObject = (value: unknown): value is Claims =>

@@ -3,7 +3,7 @@ import { deriveId } from '../db/idempotency.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
-import type { Role, Subject, SubjectIssuer } from '../users/subject.ts'
+import type { ActsFor, Role, Subject, SubjectIssuer } from '../users/subject.ts'
 import { subjectKey } from '../users/subjects.ts'
 import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
@@ -33,8 +33,8 @@ export interface SignIn extends Charged {
   readonly viewer: UserId
   /** Null if a server acts for an account without a subject. */
   readonly subject: Subject | null
-  /** Whose subjects a server may create. Undefined for other senders. */
-  readonly actsFor: SubjectIssuer | undefined
+  /** Whose accounts a server may act for, as {@link ActsFor}. Undefined for other senders. */
+  readonly actsFor: ActsFor | undefined
   /** Whether a server named the account, and so knows that there is one. */
   readonly isByAccount: boolean
   readonly roles: ReadonlySet<Role>
@@ -135,7 +135,7 @@ export class Context {
    */
   requireServer(): { readonly server: Subject; readonly actsFor: SubjectIssuer } {
     const { server, actsFor, isActing } = this.signIn ?? signInFirst()
-    if (server && actsFor && !isActing) return { server, actsFor }
+    if (server && actsFor && !isActing) return { server, actsFor: actsFor[0] }
     throw new DomainError(
       'FORBIDDEN',
       'Only a server may do this: send a token with the scope "act-for", without Feedline-Act-For',

@@ -3,8 +3,8 @@ import { clientErrorOf } from '../db/errors.ts'
 import { DomainError } from '../errors.ts'
 import { isGraphql } from '../http/graphql-route.ts'
 import type { RequestScope } from '../request-scope.ts'
-import type { SignedIn, Subject, SubjectIssuer } from '../users/subject.ts'
-import { type Subjects, standInOf, subjectKey } from '../users/subjects.ts'
+import type { ActsFor, SignedIn, Subject } from '../users/subject.ts'
+import { isSubjectOf, type Subjects, standInOf, subjectKey } from '../users/subjects.ts'
 import type { Users } from '../users/users.ts'
 import { actForHeader, parseActFor, refusedActing } from './act-for.ts'
 import type { Authenticate } from './auth.ts'
@@ -109,12 +109,12 @@ export class SignIns {
   /** The user that a server acts for. */
   private async userOf(
     server: Subject,
-    actsFor: SubjectIssuer,
+    actsFor: ActsFor,
     headers: readonly string[],
   ): Promise<Pick<SignIn, 'subject' | 'viewer' | 'isByAccount'>> {
     const named = parseActFor(headers)
     if ('sub' in named) {
-      const subject = { ...actsFor, sub: named.sub }
+      const subject = { ...actsFor[0], sub: named.sub }
       return { subject, viewer: await this.viewerOf(subject), isByAccount: false }
     }
     // Charged before it is read, because a server may name any number of accounts that do not exist.
@@ -122,7 +122,9 @@ export class SignIns {
     const charge = await this.limiter.charge(client, { cost: commandPrice, mutations: 0 })
     if (charge?.refusal) throw charge.refusal
     const subject = await this.services.users.subjectOf(named.account)
-    if (subject === undefined) throw refusedActing('NOT_FOUND', 'no account has this id')
+    // The same for an account of another issuer, so that a server learns nothing of it.
+    if (subject === undefined || !actsFor.some((issuer) => isSubjectOf(subject, issuer)))
+      throw refusedActing('NOT_FOUND', 'no account of its users has this id')
     return { subject, viewer: named.account, isByAccount: true }
   }
 

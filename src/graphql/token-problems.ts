@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from 'jose'
 import { shown } from '../lib/shown.ts'
-import type { TokenSource } from '../sign-in.ts'
+import { isIssuer, issuerTexts, type TokenSource } from '../sign-in.ts'
 
 /** How long after its expiry a token counts, in seconds, because clocks differ. */
 export const toleranceSeconds = 5
@@ -65,15 +65,16 @@ const typeNameOf = (value: unknown) =>
  */
 export function problemOf(
   { alg, claims }: UnverifiedToken,
-  { algorithms, issuer, audience }: TokenSource,
+  source: TokenSource,
 ): TokenProblem | undefined {
+  const { algorithms, audience } = source
   if (!algorithms.some((allowed) => allowed === alg)) {
     const text = `has the "alg" ${shownName(alg)}, and must have one of ${algorithms.join(', ')}`
     return new TokenProblem('algorithm', text)
   }
   return (
     timeProblem(claims) ??
-    issuerProblem(claims.iss, issuer) ??
+    issuerProblem(claims.iss, source) ??
     audienceProblem(claims.aud, audience)
   )
 }
@@ -89,10 +90,21 @@ function timeProblem({ exp, nbf }: JWTPayload): TokenProblem | undefined {
     : new TokenProblem('time', `must have a number as "nbf", and has ${shownName(nbf)}`)
 }
 
-function issuerProblem(iss: unknown, issuer: string | undefined): TokenProblem | undefined {
-  if (issuer === undefined || iss === issuer) return undefined
-  const text = `has the "iss" ${shownName(iss)}, and must have ${shown(issuer)}`
-  return new TokenProblem('issuer', `${text}${slashHint(iss, [issuer])}`)
+/**
+ * Several issuers may share published keys, so without AUTH_ISSUER a token with `iss` could be of any of them. Who knows a
+ * secret can write any `iss`, so there it says nothing.
+ */
+function issuerProblem(iss: unknown, source: TokenSource): TokenProblem | undefined {
+  const texts = issuerTexts(source)
+  if (texts.length > 0) {
+    if (texts.some((text) => text === iss)) return undefined
+    const text = `has the "iss" ${shownName(iss)}, and must have ${texts.map(shown).join(' or ')}`
+    return new TokenProblem('issuer', `${text}${slashHint(iss, texts)}`)
+  }
+  if (iss === undefined) return undefined
+  if (source.secret !== undefined && typeof iss === 'string' && isIssuer(iss)) return undefined
+  const text = `has the "iss" ${shownName(iss)}, and must have none without AUTH_ISSUER`
+  return new TokenProblem('issuer', text)
 }
 
 function audienceProblem(aud: unknown, audience: readonly string[]): TokenProblem | undefined {

@@ -1,6 +1,13 @@
 import { errors, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose'
 import { DomainError } from '../errors.ts'
-import { type AuthConfig, isOfMainKeys, type TokenSource } from '../sign-in.ts'
+import {
+  type AuthConfig,
+  findIssuer,
+  issuerTexts,
+  subjectIssuerOf,
+  type TokenSource,
+} from '../sign-in.ts'
+import type { ActsFor } from '../users/subject.ts'
 import { type ClaimRule, readClaims, refused } from './claims.ts'
 import type { FetchedKeys, KeySet } from './key-set.ts'
 import { KeySets } from './key-sets.ts'
@@ -22,8 +29,8 @@ import { cacheVerified, type VerifiedToken, type VerifyToken } from './verified-
 const candidatesMax = 4
 
 /**
- * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens. The main keys verify all
- * other tokens. Only a token that the keys in memory do not verify may wait for other keys.
+ * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens. The main keys verify those
+ * of AUTH_ISSUER. Only a token that the keys in memory do not verify may wait for other keys.
  * @returns undefined without any keys. Otherwise a function that throws {DomainError} UNAUTHENTICATED for a token that it
  * cannot verify, and UNAVAILABLE if the keys cannot be fetched.
  */
@@ -35,27 +42,24 @@ export function createVerify(
   if (!main && issuers.length === 0) return undefined
   const verifierOf = (source: TokenSource, rule: ReadingRule) =>
     createVerifier(source, rule, keySets.of(source))
-  const listed = new Map<unknown, Verify>(
-    issuers.map((source) => {
-      const { issuer, actFor } = source
-      const isMain = actFor !== undefined && isOfMainKeys(auth, actFor) === true
-      const actsFor = actFor === undefined ? undefined : { issuer: actFor, isMain }
-      return [issuer, verifierOf(source, { isMain: false, actsFor })]
+  const listed = new Map<string, Verify>(
+    issuers.flatMap((source) => {
+      const [first, ...more] = source.actFor.flatMap((each) => findIssuer(auth, each) ?? [])
+      const actsFor: ActsFor | undefined = first && [first, ...more]
+      const verify = verifierOf(source, { issuer: subjectIssuerOf(source, false), actsFor })
+      return issuerTexts(source).map((text) => [text, verify] as const)
     }),
   )
-  const byMain = main && verifierOf(main, { isMain: true })
+  const ofMain = subjectIssuerOf(main, true)
+  const byMain = main && verifierOf(main, { issuer: ofMain, actsFor: [ofMain] })
   /** Of a token whose issuer is not listed, but may be meant to be. */
-  const hintOf = (iss: unknown) =>
-    slashHint(
-      iss,
-      issuers.map(({ issuer }) => issuer),
-    )
+  const hintOf = (iss: unknown) => slashHint(iss, [...listed.keys()])
   return cacheVerified(async (token) => {
     let hint = ''
     try {
       const unverified = readUnverified(token)
       const { iss } = unverified.claims
-      const ofIssuer = listed.get(iss)
+      const ofIssuer = typeof iss === 'string' ? listed.get(iss) : undefined
       // The issuer only chooses the keys: these verify the same claim.
       if (ofIssuer) return await ofIssuer(token, unverified)
       hint = hintOf(iss)
@@ -73,14 +77,15 @@ export function createVerify(
 }
 
 type Verify = (token: string, unverified: UnverifiedToken) => Promise<VerifiedToken>
-type ReadingRule = Pick<ClaimRule, 'isMain' | 'actsFor'>
+type ReadingRule = Pick<ClaimRule, 'issuer' | 'actsFor'>
 
 /** @param keySet undefined for a secret. */
 function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet): Verify {
-  const { issuer, audience, algorithms, secret = '' } = source
+  const { audience, algorithms, secret = '' } = source
+  const texts = issuerTexts(source)
   const options = {
     algorithms: [...algorithms],
-    ...(issuer === undefined ? {} : { issuer }),
+    ...(texts.length === 0 ? {} : { issuer: [...texts] }),
     ...(audience.length === 0 ? {} : { audience: [...audience] }),
     requiredClaims: ['exp'],
     clockTolerance: toleranceSeconds,

@@ -89,10 +89,11 @@ async function findOwners(
   }
   const keys = [...names].flatMap((sub) => subjectKeys({ ...namedBy, sub }))
   const docs = await subjects.find({ _id: { $in: keys } }, options).toArray()
-  return docs
-    .map(({ _id, ...doc }) => ({ ...doc, ...subjectOfKey(_id) }))
-    .sort((one, other) => other.issuer.length - one.issuer.length)
-    .map(({ sub, ...doc }) => ({ ...doc, name: sub }))
+  const byKey = new Map(docs.map((doc) => [doc._id, doc]))
+  return keys.flatMap((key) => {
+    const doc = byKey.get(key)
+    return doc ? [{ ...doc, name: subjectOfKey(key).sub }] : []
+  })
 }
 
 async function findLiving(

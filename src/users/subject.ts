@@ -1,11 +1,11 @@
-/** The person that a verified token names. Two issuers never name the same person. */
-export interface Subject {
-  /** The `iss` of the token. Empty for a token without one, and for `Dev`. */
-  readonly issuer: string
+import type { SubjectIssuer } from '../sign-in.ts'
+
+export type { SubjectIssuer } from '../sign-in.ts'
+
+/** The person that a verified token names. */
+export interface Subject extends SubjectIssuer {
   /** Any text of 1 to 255 bytes. */
   readonly sub: string
-  /** Whether the main keys (AUTH_JWT_SECRET or AUTH_JWKS_URL) or `Dev` verified it: accounts that were stored without an issuer belong to its subjects. */
-  readonly isMain: boolean
 }
 
 const subjectBytesMax = 255
@@ -29,14 +29,14 @@ export type Role = (typeof roleNames)[number]
 export const scopeNames = ['act-for'] as const
 export type Scope = (typeof scopeNames)[number]
 
-/** Whose subjects a name stands for. */
-export type SubjectIssuer = Pick<Subject, 'issuer' | 'isMain'>
+/** Whose accounts a server acts for. It names and creates subjects of the first. */
+export type ActsFor = readonly [SubjectIssuer, ...SubjectIssuer[]]
 
 /** What a verified token says. */
 export interface SignedIn {
   readonly subject: Subject
   readonly roles: ReadonlySet<Role>
   readonly scopes: ReadonlySet<Scope>
-  /** The issuer whose subjects its bearer may act for, and create. Undefined: it may act for no user. */
-  readonly actsFor?: SubjectIssuer | undefined
+  /** Whose accounts its bearer may act for. It names and creates subjects of the first. Undefined: it may act for no user. */
+  readonly actsFor?: ActsFor | undefined
 }

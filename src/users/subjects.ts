@@ -8,7 +8,7 @@ import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { measureCache } from '../metrics/caches.ts'
-import type { Subject } from './subject.ts'
+import type { Subject, SubjectIssuer } from './subject.ts'
 
 /** The key of a subject. No issuer has a space. */
 export const subjectKey = ({ issuer, sub }: Pick<Subject, 'issuer' | 'sub'>): string =>
@@ -22,13 +22,23 @@ export function subjectOfKey(key: string): Subject {
 }
 
 /**
- * The keys under which the account of a subject may be stored. Accounts of earlier releases, imports and tokens without
- * an issuer are stored without one, and belong to the main issuer.
+ * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts first. Accounts of earlier
+ * releases, imports and tokens without `iss` are stored without one, and belong to the main issuer.
  */
+const storedTexts = ({ issuer, otherTexts = [], isMain }: SubjectIssuer): readonly string[] => [
+  ...new Set([issuer, ...otherTexts, ...(isMain ? [''] : [])]),
+]
+
+/** The keys under which the account of a subject may be stored, the one of a new account first. */
 export const subjectKeys = (subject: Subject): string[] =>
-  subject.isMain && subject.issuer !== ''
-    ? [subjectKey(subject), subjectKey({ issuer: '', sub: subject.sub })]
-    : [subjectKey(subject)]
+  storedTexts(subject).map((issuer) => subjectKey({ issuer, sub: subject.sub }))
+
+/**
+ * Whether an account belongs to an issuer.
+ * @param subject null: it was imported by its handle, so it belongs to the main issuer.
+ */
+export const isSubjectOf = (subject: Subject | null, issuer: SubjectIssuer): boolean =>
+  subject ? storedTexts(issuer).includes(subject.issuer) : issuer.isMain
 
 /**
  * What stands for a subject without an account where the id of an account is expected. No account has it, and no client
@@ -47,6 +57,11 @@ const heldMs = 60_000
  * subject. So no process takes the next account of the subject for the deleted one.
  */
 const keptMsMax = heldMs - 15_000
+
+/** How long a new account holds its subject under the other texts of its issuer, in milliseconds: while servers change over. */
+const otherTextsMs = 3_600_000
+/** The account of a subject that is only held. No account has this id. */
+const noAccountYet = '~'
 
 /** The parts that {@link Subjects} works with. */
 interface SubjectsParts {
@@ -114,30 +129,43 @@ export class Subjects {
         ? []
         : await collections.users.find({ _id: { $in: accounts } }, options).toArray()
     const ownerOf = ({ account, until }: SubjectDoc): UserId | DomainError | undefined => {
-      if (until !== undefined) return until.getTime() > now() ? stillRemoved() : undefined
+      if (until !== undefined) {
+        const refusal = account === noAccountYet ? knownOtherwise : stillRemoved
+        return until.getTime() > now() ? refusal() : undefined
+      }
       // A process of an earlier release removes an account without its subject.
       const owner = users.find(({ _id }) => _id === account)
       if (owner?.deletedAt) return stillRemoved()
       return owner && (account as UserId)
     }
-    const byKey = new Map(docs.map((doc) => [doc._id, ownerOf(doc)]))
+    const byKey = new Map(docs.map((doc) => [doc._id, doc]))
     return new Map(
       subjects.flatMap((subject) => {
-        const [owner] = subjectKeys(subject).flatMap((key) => byKey.get(key) ?? [])
+        const [first, ...others] = subjectKeys(subject).map((key) => byKey.get(key))
+        const owning = [first, ...others.filter((doc) => doc?.account !== noAccountYet)]
+        const owners = owning.flatMap((doc) => (doc && ownerOf(doc)) ?? [])
+        const owner = owners.find((each) => typeof each === 'string') ?? owners[0]
         return owner === undefined ? [] : [[subjectKey(subject), owner] as const]
       }),
     )
   }
 
-  /** Gives subjects to new accounts, in the transaction that also stores them in the accounts. One command. */
+  /**
+   * Gives subjects to new accounts, in the transaction that also stores them in the accounts. For an hour, also holds the
+   * other texts of their issuers: a process that knows fewer of them opens no second account. One command.
+   */
   async give(
     { session }: Tx,
     given: readonly { readonly subject: Subject; readonly account: UserId }[],
   ): Promise<void> {
-    const writes = given.map(({ subject, account }) => ({
-      replaceOne: { filter: { _id: subjectKey(subject) }, replacement: { account }, upsert: true },
-    }))
-    await this.parts.collections.subjects.bulkWrite(writes, { session, ordered: false })
+    const { collections, now } = this.parts
+    const held = { account: noAccountYet, until: new Date(now() + otherTextsMs) }
+    const writes = given.flatMap(({ subject, account }) =>
+      subjectKeys(subject).map((_id, at) => ({
+        replaceOne: { filter: { _id }, replacement: at === 0 ? { account } : held, upsert: true },
+      })),
+    )
+    await collections.subjects.bulkWrite(writes, { session, ordered: false })
   }
 
   /**
@@ -154,3 +182,9 @@ export class Subjects {
 
 const stillRemoved = () =>
   new DomainError('CONFLICT', 'Your deleted account is still being removed. Try again later.')
+
+const knownOtherwise = () =>
+  new DomainError(
+    'CONFLICT',
+    'The account of this subject was opened with another "iss". Sign in with a token that has it.',
+  )

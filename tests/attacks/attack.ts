@@ -20,6 +20,31 @@ export type Mode = 'development' | 'production'
 /** The secret that signs tokens, in both processes. */
 export const secret = 'the secret of the processes under attack'
 
+/** An issuer that the processes know. */
+interface KnownIssuer {
+  readonly issuer: string
+  readonly secret: string
+}
+/** Its tokens sign users in. `former` is a text that its `iss` had before. */
+export const users: KnownIssuer & { readonly former: string } = {
+  ...{ issuer: 'https://users.example', former: 'http://users.example' },
+  secret: 'the secret of the issuer of users',
+}
+/** Its servers act for the users of {@link users}. */
+export const jobs: KnownIssuer = {
+  ...{ issuer: 'https://jobs.example', secret: 'the secret of the servers of the users' },
+}
+/** Publishes keys that no one can fetch. */
+export const keysIssuer = 'https://keys.example'
+export const issuersVariable = JSON.stringify([
+  {
+    ...{ issuer: users.issuer, formerIssuers: [users.former], secret: users.secret },
+    ...{ audience: ['feed', 'app'], rolesClaim: 'roles' },
+  },
+  { ...jobs, actFor: users.issuer },
+  { issuer: keysIssuer, jwksUrl: 'http://127.0.0.1:9/keys', algorithms: ['RS256'] },
+])
+
 /** A post that exists, of a user who exists, like the viewer `ann`. */
 export const existing = { author: 'ben' as UserId, id: '65f0000000000000000000aa' as PostId }
 export const existingPost = postNodeId(existing)

@@ -11,6 +11,7 @@ import { documents } from './table/documents.ts'
 import { envelopes } from './table/envelopes.ts'
 import { transport } from './table/http.ts'
 import { productionAttacks } from './table/production.ts'
+import { signInAttacks } from './table/sign-in.ts'
 import { tokenAttacks } from './table/tokens.ts'
 import { values } from './table/values.ts'
 
@@ -20,6 +21,7 @@ const families: Readonly<Record<string, readonly Attack[]>> = {
   'wrong contents of values': contentAttacks,
   'bodies of requests': envelopes,
   tokens: tokenAttacks,
+  'issuers and headers of tokens': signInAttacks,
   HTTP: transport,
   'bytes of connections': rawBytes,
   'what production hides': productionAttacks,

@@ -1,7 +1,7 @@
 import { errorCodes } from '../../src/errors.ts'
 import { patient } from '../support/patience.ts'
 import { feedline } from '../support/process.ts'
-import { type Attack, type Mode, secret } from './attack.ts'
+import { type Attack, issuersVariable, type Mode, secret } from './attack.ts'
 import { exchange, type WireAnswer } from './wire.ts'
 
 /** A `feedline serve` process under attack. */
@@ -41,6 +41,7 @@ export async function startServer(
   const server = feedline(['serve'], {
     NODE_ENV: mode,
     AUTH_JWT_SECRET: secret,
+    AUTH_ISSUERS: issuersVariable,
     LOG_LEVEL: 'debug',
     PORT: '0',
     ADMIN_PORT: '0',

@@ -26,7 +26,7 @@ export class ProviderSession {
   }
 
   /** A token of the next person. */
-  readonly token = (): string => sign(this.provider, this.next)
+  readonly token = (): string => this.sign(this.next)
 
   /** Lets the pages of a browser sign in. */
   readonly serve = async (context: BrowserContext): Promise<void> => {
@@ -40,9 +40,15 @@ export class ProviderSession {
 
   private getToken(): string | null {
     if (!this.current) return null
-    if (this.ended === 0) return sign(this.provider, this.current)
+    if (this.ended === 0) return this.sign(this.current)
     this.ended--
-    return sign(this.provider, { ...this.current, exp: now() - 60 })
+    return this.sign({ ...this.current, exp: now() - 60 })
+  }
+
+  /** Signs a token of a person, whose `sub` is also in the claim that names the person for all apps. */
+  private sign(person: Claims): string {
+    const { oid } = this.provider.claims
+    return sign(this.provider, { ...person, ...(oid !== undefined && { oid: person.sub }) })
   }
 
   private signIn(): void {

@@ -26,9 +26,14 @@ const batch = {
   ...{ issuer: 'https://batch.example', secret: 'b'.repeat(32) },
   actFor: users.issuer,
 }
+/** Acts for accounts of several issuers. */
+const tenants = {
+  ...{ issuer: 'https://tenants.example', secret: 't'.repeat(32) },
+  actFor: [users.issuer, jobs.issuer],
+}
 const app = useApp({
   ...{ AUTH_JWT_SECRET: secret, AUTH_ROLES_CLAIM: 'roles', FEED_STRATEGY: 'INBOX' },
-  AUTH_ISSUERS: JSON.stringify([jobs, users, batch]),
+  AUTH_ISSUERS: JSON.stringify([jobs, users, batch, tenants]),
 })
 const [ann, ben] = [handle('ann'), handle('ben')]
 
@@ -166,9 +171,80 @@ test('a user without an account gets one, and a subject belongs to the issuer of
   expect(first.createUser.user.id).not.toBe(other.createUser.user.id)
   const own = await app.send({ query, headers: { authorization: signed({ sub }) } })
   expect(own.data.viewer).toEqual({ ...viewerOf(sub), handle: 'of-main' })
-  expect(await as(`account:${first.createUser.user.id}`, query, ofJobs)).toEqual(own.data)
-  expect(await as(`account:${other.createUser.user.id}`, query)).toEqual({
+  const [ofMain, ofOther] = [first, other].map(({ createUser }) => `account:${createUser.user.id}`)
+  expect(await as(ofMain ?? '', query)).toEqual(own.data)
+  expect(await as(ofOther ?? '', query, ofJobs)).toEqual({
     viewer: { ...viewerOf(sub, jobs.issuer), handle: 'of-jobs' },
+  })
+})
+
+describe('a server acts for the account', () => {
+  const query = '{ viewer { handle } }'
+  const ofTenants = signed(
+    { sub: 'tenants', scope: 'act-for', iss: tenants.issuer },
+    tenants.secret,
+  )
+  const ofBatch = signed({ sub: 'nightly', scope: 'act-for', iss: batch.issuer }, batch.secret)
+  const servers = { main: ofServer, jobs: ofJobs, batch: ofBatch, tenants: ofTenants }
+  const owners = { main: { issuer: '', isMain: true }, users, jobs }
+  const createAccount = async (owner: keyof typeof owners, name: string) => {
+    const { issuer } = owners[owner]
+    const subject = { issuer, sub: name, isMain: owner === 'main' }
+    const profile = { name: 'N', handle: name as Handle }
+    return (await app.services.users.register(subject, profile))?.id as UserId
+  }
+  /** Whose accounts each server acts for. */
+  const allowed: Readonly<Record<keyof typeof servers, readonly string[]>> = {
+    ...{ main: ['main', 'imported'], jobs: ['jobs'] },
+    ...{ batch: ['users'], tenants: ['users', 'jobs'] },
+  }
+
+  test.each(Object.entries(servers))(
+    'of an issuer that its configuration names, and to %s no other exists',
+    async (name, authorization) => {
+      await register(`taken-${name}`, `first-${name}`)
+      await importEdges(`taken-${name} followed-${name}`)
+      const imported = await app.services.collections.users.findOne({ handle: `taken-${name}` })
+      expect(imported).not.toHaveProperty('subject')
+      const accounts = new Map([['imported', imported?._id as UserId]])
+      for (const owner of ['main', 'users', 'jobs'] as const)
+        accounts.set(owner, await createAccount(owner, `${owner}-by-${name}`))
+      const ask = async (account: UserId) => {
+        const headers = acting(byAccount(account), authorization)
+        const { result, commands } = await recorded(app.database.client, () =>
+          app.send({ query: 'mutation { deleteUser(input: {}) { changed } }', headers }),
+        )
+        return { ...result, commands: labelsOf(commands) }
+      }
+      const missing = await ask('nobody' as UserId)
+      expect(missing.status).toBe(404)
+      for (const [owner, account] of accounts) {
+        if (allowed[name as keyof typeof servers].includes(owner)) {
+          expect((await as(byAccount(account), query, authorization)).viewer.handle).toBeTruthy()
+          continue
+        }
+        const { status, errors, data, commands } = await ask(account)
+        expect([status, data ?? null, commands]).toEqual([404, null, missing.commands])
+        expect(errors[0]?.message).toBe(missing.errors[0]?.message)
+        expect(errors[0]?.extensions.code).toBe('NOT_FOUND')
+      }
+      const owned = await app.services.users.byIds([...accounts.values()])
+      expect(owned.size).toBe(accounts.size)
+    },
+  )
+
+  test('of several issuers, and names subjects of the first', async () => {
+    const sub = 'auth0|several'
+    const account = await app.services.users.register(
+      { issuer: users.issuer, sub, isMain: false },
+      { name: 'N', handle: 'several' as Handle },
+    )
+    expect(await as(bySubject(sub), '{ viewer { user { id } } }', ofTenants)).toEqual({
+      viewer: { user: { id: userNodeId(account?.id as UserId) } },
+    })
+    const create = `mutation { createUsers(input: {users: [{subject: "${sub}", name: "X", handle: "several.two"}]}) { results { created user { handle } } } }`
+    const { data } = await app.send({ query: create, headers: { authorization: ofTenants } })
+    expect(data.createUsers.results).toEqual([{ created: false, user: { handle: 'several' } }])
   })
 })
 

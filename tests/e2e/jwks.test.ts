@@ -32,8 +32,8 @@ describe('keys at a URL', () => {
   const key = async (kid: string) => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     published.push({ ...(await exportJWK(publicKey)), kid, alg: 'ES256' })
-    return (sub: string, seconds = 60) =>
-      new SignJWT({ sub, exp: now() + seconds })
+    return (sub: string, seconds = 60, claims: object = {}) =>
+      new SignJWT({ sub, exp: now() + seconds, ...claims })
         .setProtectedHeader({ alg: 'ES256', kid })
         .sign(privateKey)
   }
@@ -126,6 +126,17 @@ describe('keys at a URL', () => {
       )
     },
   )
+
+  test('without AUTH_ISSUER keys at a URL verify no token with iss, because issuers may share them', async () => {
+    const sign = await key('shared')
+    passTime(31_000)
+    expect((await who(keyed, `Bearer ${await sign('bob')}`)).data.viewer).toEqual(viewerOf('bob'))
+    for (const iss of ['https://id.example', '', null]) {
+      const refused = await who(keyed, `Bearer ${await sign('bob', 60, { iss })}`)
+      expectUnauthenticated(refused)
+      expect(refused.errors[0]?.message).toContain('must have none without AUTH_ISSUER')
+    }
+  })
 
   test('a token of a key outside the key set is refused, and the log has the name of the key alone', async () => {
     const { privateKey } = await generateKeyPair('ES256')

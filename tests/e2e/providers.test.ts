@@ -6,6 +6,7 @@ import { Signer } from '../support/key-server.ts'
 import {
   type Claims,
   type Environment,
+  ofEntra,
   ofPool,
   ofSupabase,
   type Provider,
@@ -14,6 +15,7 @@ import {
   sectionOf,
   sections,
   sign,
+  subjectClaimOf,
   times,
 } from '../support/providers.ts'
 import { now } from '../support/sign-in.ts'
@@ -27,13 +29,16 @@ const authenticate = async (env: Environment, token: string) =>
 const refusal = expect.objectContaining({ code: 'UNAUTHENTICATED' })
 
 test('docs/how-to/sign-in.md has a section for each provider', () => {
-  const others = ['Web apps', 'Several issuers', 'Servers that act for users']
+  const others = [
+    ...['Web apps', 'Several issuers', 'When the issuer changes', 'Servers that act for users'],
+  ]
   expect([...sections.keys()]).toEqual([...Object.keys(providers), ...others])
 })
 
 describe.each(Object.entries(providers))('%s', (name, provider) => {
   const { claims } = provider
-  const { iss: issuer, sub } = claims
+  const issuer = claims.iss
+  const sub = claims[subjectClaimOf(name)]
 
   test(`a token of ${name} signs in with its subject and role by the variables of the document`, async () => {
     expect(claims).toMatchObject(sectionOf(name).shown)
@@ -61,7 +66,14 @@ describe.each(Object.entries(providers))('%s', (name, provider) => {
   test(`${name} works as one of several issuers, and its subject is no subject of the main keys`, async () => {
     const { AUTH_JWKS_URL: jwksUrl, AUTH_JWT_SECRET: secret, ...env } = environmentOf(name)
     const { AUTH_AUDIENCE: audience, AUTH_ROLES_CLAIM: rolesClaim } = env
-    const entry = { issuer, jwksUrl, secret, audience, rolesClaim }
+    const entry = {
+      issuer,
+      jwksUrl,
+      secret,
+      audience,
+      rolesClaim,
+      subjectClaim: subjectClaimOf(name),
+    }
     const { NODE_ENV = '', MONGODB_URI = '' } = env
     const listed = { NODE_ENV, MONGODB_URI, AUTH_ISSUERS: JSON.stringify([entry]) }
     expect(await authenticate(listed, sign(provider))).toEqual({
@@ -101,12 +113,39 @@ test('an access token of Cognito signs in without AUTH_AUDIENCE, and is refused 
   await expect(authenticate(environmentOf('Cognito'), token)).rejects.toEqual(refusal)
 })
 
+test('Entra: a person is the same in each app of the tenant, and tokens of version 1, Graph and other tenants are refused', async () => {
+  const entra = providers['Microsoft Entra'] as Provider
+  const env = environmentOf('Microsoft Entra')
+  const ofApp = sign(entra, { sub: 'differs for each app', azp: 'another client' })
+  expect((await authenticate(env, ofApp))?.subject.sub).toBe(ofEntra.oid)
+  const { preferred_username: _, azp: __, ver: ___, ...more } = ofEntra
+  const version1 = { iss: `https://sts.windows.net/${ofEntra.tid}/`, aud: `api://${ofEntra.aud}` }
+  const other = 'other-tenant-id'
+  const wrong: readonly Claims[] = [
+    { ...more, ...version1, ver: '1.0', appid: ofEntra.azp },
+    { ...version1, aud: ofEntra.aud },
+    { aud: '00000003-0000-0000-c000-000000000000' },
+    { aud: `api://${ofEntra.aud}` },
+    { iss: ofEntra.iss.replace(ofEntra.tid, other), tid: other },
+    { iss: ofEntra.iss.replace(ofEntra.tid, '{tenantid}') },
+    { iss: ofEntra.iss.replace(ofEntra.tid, 'common') },
+    { oid: undefined },
+  ]
+  for (const claims of wrong)
+    await expect(authenticate(env, sign(entra, claims))).rejects.toEqual(refusal)
+  // An API that still has tokens of version 1 names their issuer.
+  const former = { ...env, AUTH_ISSUER: version1.iss, AUTH_AUDIENCE: version1.aud }
+  expect((await authenticate(former, sign(entra, wrong[0])))?.subject).toEqual({
+    ...{ issuer: version1.iss, sub: ofEntra.oid, isMain: true },
+  })
+})
+
 test('the issuers of the document are accepted', () => {
   const { env } = sectionOf('Several issuers')
   const { issuers } = readConfig({ NODE_ENV: 'production', MONGODB_URI: 'embedded', ...env }).auth
   expect(issuers).toMatchObject([
-    { issuer: 'https://example.eu.auth0.com/', audience: ['https://feed.example/api'] },
-    { issuer: 'https://jobs.feed.example', actFor: 'https://example.eu.auth0.com/' },
+    { issuer: 'https://id.example', audience: ['feed'] },
+    { issuer: 'https://jobs.example', actFor: ['https://id.example'] },
   ])
 })
 

@@ -166,23 +166,40 @@ describe('a server that cannot start prints one sentence and exits with 1:', () 
 })
 
 describe('the command line', () => {
-  test('feedline token prints a token that the server accepts', async () => {
+  test('feedline token prints a token that the server accepts, and a server warns of its account under another issuer', async () => {
+    const issuer = 'https://id.example'
     const secret = { AUTH_JWT_SECRET: 's'.repeat(32) }
-    const token = await runCommand(['token', 'ann'], { ...settings(), ...secret })
-    expect(token.code).toBe(0)
-    const { server, url } = await serving(secret)
+    const signIn = { ...secret, AUTH_ISSUER: issuer, AUTH_ROLES_CLAIM: 'realm_access.roles' }
+    const asked = ['token', 'tokens-ann', '--roles', 'admin,Moderator']
+    const token = await runCommand(asked, { ...settings(), ...signIn })
+    expect([token.code, token.stderr]).toEqual([0, ''])
+    const { server, url } = await serving(signIn)
+    const query = 'mutation { createUser(input: {name: "Ann"}) { viewer { id roles } } }'
     const answer = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${token.stdout.trim()}`,
       },
-      body: JSON.stringify({ query: '{ viewer { id } }' }),
+      body: JSON.stringify({ query }),
     })
-    const viewer = { id: viewerNodeId(subjectOf('ann')) }
-    expect(await answer.json()).toMatchObject({ data: { viewer } })
+    const id = viewerNodeId({ ...subjectOf('tokens-ann'), issuer })
+    const viewer = { id, roles: ['MODERATOR', 'ADMIN'] }
+    expect(await answer.json()).toMatchObject({ data: { createUser: { viewer } } })
     server.child.kill('SIGTERM')
     await server.ended
+    const renamed = await serving({ ...secret, AUTH_ISSUER: `${issuer}/` })
+    expect(renamed.server.out()).toContain(
+      'The database has accounts of \\"https://id.example\\", which no variable names',
+    )
+    renamed.server.child.kill('SIGTERM')
+    await renamed.server.ended
+    const roles = await runCommand(['token', 'ann', '--roles', 'owner'], signIn)
+    expect([roles.code, roles.stderr]).toEqual([1, expect.stringContaining('MODERATOR, ADMIN')])
+    const unread = await runCommand(['token', 'ann', '--roles', 'admin'], secret)
+    expect([unread.code, unread.stderr]).toEqual([
+      ...[1, expect.stringContaining('AUTH_ROLES_CLAIM: must be set for --roles')],
+    ])
   })
 
   test('feedline load imports a file, reports invalid lines by number, and ends with one line of JSON', async () => {

@@ -42,6 +42,7 @@ describe('a wrong variable', () => {
     AUTH_JWT_SECRET: ['hidden', 'must be at least 32 characters, and has 6'],
     AUTH_JWKS_URL: ['keys.example', url],
     AUTH_ISSUER: ['two words', 'must be 1 to 255 bytes without white space'],
+    AUTH_FORMER_ISSUERS: ['two words', 'must be 1 to 255 bytes without white space'],
     AUTH_AUDIENCE: [',', 'must name an audience'],
     AUTH_ALGORITHMS: ['none', 'must be one of HS256, HS384, HS512, RS256, '],
     AUTH_SUBJECT_CLAIM: 'any',

@@ -10,6 +10,8 @@ export interface Provider {
   /** Where the provider publishes its keys. Undefined for a secret. */
   readonly jwks?: string
   readonly signer: Signer
+  /** What its published key has instead. */
+  readonly key?: Claims
   /** What its headers have beside `alg` and `kid`. */
   readonly header?: Claims
   readonly claims: Claims
@@ -36,6 +38,17 @@ export const ofPool = {
   ...{ sub: 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee', iss: pool, 'cognito:groups': ['moderator'] },
   ...{ origin_jti: 'aaaaaaaa-bbbb-4ccc-8ddd-000000000001', auth_time: iat, ...times },
   ...{ event_id: 'aaaaaaaa-bbbb-4ccc-8ddd-000000000002', jti: 'aaaaaaaa-bbbb-4ccc-8ddd-000000003' },
+}
+
+const entra = 'https://login.microsoftonline.com/example-tenant-id'
+/** The claims of an access token of Microsoft Entra, version 2. */
+export const ofEntra = {
+  ...{ aud: 'example-client-id', iss: `${entra}/v2.0`, ...times },
+  ...{ nbf: iat, aio: 'AXQAi/8TAAAA', azp: 'eeeeeeee-5555-4666-8777-ffffffffffff', azpacr: '0' },
+  ...{ name: 'Ann Example', oid: 'cccccccc-3333-4444-8555-dddddddddddd', rh: '0.AAAA.' },
+  ...{ preferred_username: 'ann@feed.example', roles: ['moderator'], scp: 'access_as_user' },
+  ...{ sub: 'AAAAAAAAAAAAAAAAAAAAAIkzqFVrSaSaFHy782bbtaQ', uti: 'fqiBqXLPj0eQa82S', ver: '2.0' },
+  tid: 'example-tenant-id',
 }
 
 /** By the headings of docs/how-to/sign-in.md. */
@@ -109,6 +122,14 @@ export const providers: Readonly<Record<string, Provider>> = {
       ...{ identities: [{ userId: '1', providerName: 'Google', primary: 'true' }] },
     },
   },
+  'Microsoft Entra': {
+    jwks: `${entra}/discovery/v2.0/keys`,
+    signer: new Signer('RS256', 'kQ0ZrN8H2c1vY5xW7tUeLm3oPaA'),
+    // Its keys name no algorithm.
+    key: { alg: undefined, x5t: 'kQ0ZrN8H2c1vY5xW7tUeLm3oPaA', issuer: `${entra}/v2.0` },
+    header: { x5t: 'kQ0ZrN8H2c1vY5xW7tUeLm3oPaA' },
+    claims: ofEntra,
+  },
   'A hand-made JWT': {
     signer: new Signer('HS256', ''),
     claims: { iss: 'https://feed.example', sub: 'alice', roles: 'moderator', exp: iat + 3_600 },
@@ -162,8 +183,9 @@ export interface ProviderKeys {
 /** Publishes the keys of all providers on a server of their own. */
 export async function publishKeys(): Promise<ProviderKeys> {
   const keyServer = await startKeyServer()
-  for (const { jwks, signer } of Object.values(providers))
-    if (jwks) keyServer.publish(pathOf(jwks), otherKey.jwk, encryptionKey, signer.jwk)
+  for (const { jwks, signer, key } of Object.values(providers))
+    if (jwks)
+      keyServer.publish(pathOf(jwks), otherKey.jwk, encryptionKey, { ...signer.jwk, ...key })
   /** The URL of a path that has the keys of no provider, unless one of them publishes there. */
   const keyHost = keyServer.publish('').replace(/\/$/, '')
   const environmentOf = (name: string, changes: Environment = {}): Environment => {
@@ -178,6 +200,10 @@ export async function publishKeys(): Promise<ProviderKeys> {
   }
   return { environmentOf, close: keyServer.close }
 }
+
+/** The claim of the subject in the tokens of a provider. */
+export const subjectClaimOf = (name: string): string =>
+  sectionOf(name).env.AUTH_SUBJECT_CLAIM ?? 'sub'
 
 const timeClaims = ['auth_time', 'iat', 'nbf', 'exp']
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/config.ts'
 import { readConfig } from '../../src/environment.ts'
-import { isOfMainKeys } from '../../src/sign-in.ts'
+import { findIssuer } from '../../src/sign-in.ts'
 
 const secret = 's'.repeat(32)
 const jwksUrl = 'https://id.example/keys'
@@ -24,7 +24,14 @@ describe('the main keys', () => {
   test('nothing is required of a token of a secret but HS256, and without keys none is accepted', () => {
     expect(auth({})).toMatchObject({ dev: true, main: undefined, issuers: [] })
     expect(auth({ AUTH_JWT_SECRET: secret }).main).toEqual({
-      ...{ secret, jwksUrl: undefined, issuer: undefined, audience: [], algorithms: ['HS256'] },
+      ...{
+        secret,
+        jwksUrl: undefined,
+        issuer: undefined,
+        formerIssuers: [],
+        audience: [],
+        algorithms: ['HS256'],
+      },
       ...{ subjectClaim: 'sub', rolesClaim: undefined },
     })
   })
@@ -35,7 +42,7 @@ describe('the main keys', () => {
       ...{ AUTH_ALGORITHMS: 'ES256,EdDSA', AUTH_SUBJECT_CLAIM: 'uid', AUTH_ROLES_CLAIM: 'a.b' },
     }
     expect(auth(env).main).toEqual({
-      ...{ secret: undefined, jwksUrl, issuer, audience: ['one', 'two'] },
+      ...{ secret: undefined, jwksUrl, issuer, formerIssuers: [], audience: ['one', 'two'] },
       ...{ algorithms: ['ES256', 'EdDSA'], subjectClaim: 'uid', rolesClaim: 'a.b' },
     })
     expect(problemsOf({ AUTH_AUDIENCE: ',' })).toEqual([
@@ -108,7 +115,7 @@ describe('AUTH_ISSUERS', () => {
 
   const array = 'must be a JSON array of 1 to 20 issuers'
   const fields =
-    'must be an object, with no fields but issuer, jwksUrl, secret, audience, algorithms, subjectClaim, rolesClaim, actFor'
+    'must be an object, with no fields but issuer, formerIssuers, jwksUrl, secret, audience, algorithms, subjectClaim, rolesClaim, actFor'
   const wrong: readonly (readonly [given: unknown, problem: string])[] = [
     [{}, array],
     [[], array],
@@ -150,7 +157,13 @@ describe('AUTH_ISSUERS', () => {
     ],
     [[{ issuer, jwksUrl, subjectClaim: '' }], '0.subjectClaim must name a claim'],
     [[{ issuer, jwksUrl, rolesClaim: ['roles'] }], '0.rolesClaim must be a text'],
-    [[{ issuer, jwksUrl, actFor: true }], '0.actFor must be a text'],
+    [[{ issuer, jwksUrl, actFor: true }], '0.actFor must be an issuer or a list of issuers'],
+    [[{ issuer, jwksUrl, actFor: [] }], '0.actFor must be an issuer or a list of issuers'],
+    [[{ issuer, jwksUrl, actFor: '' }], '0.actFor must be an issuer or a list of issuers'],
+    [
+      [{ issuer, jwksUrl, actFor: [issuer, 'https://b'] }],
+      '0.actFor must be AUTH_ISSUER or an issuer of AUTH_ISSUERS',
+    ],
     [
       [{ issuer, jwksUrl, actFor: `${issuer}/` }],
       '0.actFor must be AUTH_ISSUER or an issuer of AUTH_ISSUERS',
@@ -188,6 +201,52 @@ describe('AUTH_ISSUERS', () => {
     expect(problemsOf({ ...main, ...of({ issuer: `${issuer}/`, jwksUrl }) })).toEqual([])
   })
 
+  test('a former issuer is no issuer, and no former one of another issuer', () => {
+    const former = 'http://id.example'
+    const main = {
+      ...{ AUTH_JWT_SECRET: secret, AUTH_ISSUER: issuer },
+      AUTH_FORMER_ISSUERS: `${former}, https://older.example`,
+    }
+    expect(auth(main).main?.formerIssuers).toEqual([former, 'https://older.example'])
+    expect(problemsOf({ ...main, AUTH_ISSUER: '' })).toEqual([
+      'AUTH_FORMER_ISSUERS: set AUTH_ISSUER to the present one',
+    ])
+    expect(problemsOf({ ...main, AUTH_ISSUER: former })).toEqual([
+      'AUTH_FORMER_ISSUERS: must not name AUTH_ISSUER',
+    ])
+    const wrong = [',', 'a b', 'a,a', Array.from({ length: 9 }, (_, n) => `a${n}`).join()]
+    for (const AUTH_FORMER_ISSUERS of wrong)
+      expect(problemsOf({ ...main, AUTH_FORMER_ISSUERS })).toHaveLength(1)
+    const entry = { issuer: 'b', jwksUrl, formerIssuers: ['c', 'd'] }
+    const [first, ...more] = auth(of(entry, { issuer: 'e', secret })).issuers
+    expect([first?.formerIssuers, more[0]?.formerIssuers]).toEqual([['c', 'd'], []])
+    const refused: readonly (readonly [entries: readonly object[], problem: string])[] = [
+      [[entry, { issuer: 'd', secret }], '1.issuer must not be that of 0'],
+      [[{ issuer: 'd', secret }, entry], '1.formerIssuers must not be that of 0'],
+      [
+        [entry, { issuer: 'e', secret, formerIssuers: ['c'] }],
+        '1.formerIssuers must not be that of 0',
+      ],
+      [[{ ...entry, formerIssuers: ['b'] }], '0.formerIssuers must not be its issuer'],
+      [[{ ...entry, formerIssuers: ['c', 'c'] }], '0.formerIssuers must name each text once'],
+      [[{ ...entry, formerIssuers: [] }], '0.formerIssuers must name an issuer'],
+      [[{ ...entry, formerIssuers: 'c' }], '0.formerIssuers must be a list of texts'],
+      [[{ ...entry, formerIssuers: [7] }], '0.formerIssuers.0 must be a text'],
+      [
+        [{ ...entry, formerIssuers: [''] }],
+        '0.formerIssuers.0 must be 1 to 255 bytes without white space',
+      ],
+      [[{ ...entry, formerIssuers: [issuer] }], '0.formerIssuers must not be AUTH_ISSUER'],
+      [
+        [{ ...entry, formerIssuers: [former] }],
+        '0.formerIssuers must not be of AUTH_FORMER_ISSUERS',
+      ],
+      [[{ issuer: former, jwksUrl }], '0.issuer must not be of AUTH_FORMER_ISSUERS'],
+    ]
+    for (const [entries, problem] of refused)
+      expect(problemsOf({ ...main, ...of(...entries) })).toEqual([`AUTH_ISSUERS: ${problem}`])
+  })
+
   test('variables of the main keys are refused without main keys: no issuer would obey them', () => {
     const names = ['AUTH_AUDIENCE', 'AUTH_ALGORITHMS', 'AUTH_SUBJECT_CLAIM', 'AUTH_ROLES_CLAIM']
     const env = Object.fromEntries(names.map((name) => [name, 'RS256']))
@@ -203,14 +262,14 @@ describe('AUTH_ISSUERS', () => {
 
 test('an issuer is of the main keys, of keys of its own, or of none', () => {
   const ofMain = (issuers: readonly string[], env: Record<string, string>) =>
-    issuers.map((each) => isOfMainKeys(auth(env), each))
+    issuers.map((each) => findIssuer(auth(env), each)?.isMain)
   const listed = 'https://listed.example'
   const AUTH_ISSUERS = JSON.stringify([{ issuer: listed, secret }])
   const asked = ['', issuer, `${issuer}/`, listed]
   const production = { NODE_ENV: 'production', MONGODB_URI: 'embedded' }
-  const anyIssuer = { AUTH_JWT_SECRET: secret, AUTH_ISSUERS }
-  expect(ofMain(asked, anyIssuer)).toEqual([true, true, true, false])
-  const oneIssuer = { ...anyIssuer, AUTH_ISSUER: issuer }
+  const noIssuer = { AUTH_JWT_SECRET: secret, AUTH_ISSUERS }
+  expect(ofMain(asked, noIssuer)).toEqual([true, undefined, undefined, false])
+  const oneIssuer = { ...noIssuer, AUTH_ISSUER: issuer }
   expect(ofMain(asked, oneIssuer)).toEqual([true, true, undefined, false])
   expect(ofMain(asked, { ...production, ...oneIssuer })).toEqual([
     ...[undefined, true, undefined, false],
@@ -219,4 +278,10 @@ test('an issuer is of the main keys, of keys of its own, or of none', () => {
     ...[undefined, undefined, undefined, false],
   ])
   expect(ofMain(asked, {})).toEqual([true, undefined, undefined, undefined])
+  const renamed = { ...oneIssuer, AUTH_FORMER_ISSUERS: `${issuer}/` }
+  expect(ofMain(asked, renamed)).toEqual([true, true, true, false])
+  const texts = { issuer: `${issuer}/`, isMain: true, otherTexts: [issuer] }
+  expect(asked.slice(0, 3).map((each) => findIssuer(auth(renamed), each))).toEqual([
+    ...[texts, texts, texts],
+  ])
 })

@@ -18,21 +18,30 @@ interface Issuer {
   readonly signer: Signer
   /** The algorithms that the server allows for the key. */
   readonly algorithms: readonly string[]
-  /** Undefined: any that is not listed, or none. */
-  readonly iss?: string
+  readonly iss: string
+  /** A text that `iss` had before. Accounts are stored under it. */
+  readonly former?: string
   readonly audience?: string
   readonly subjectClaim: string
-  /** Whose subjects its servers act for. Undefined: they act for no user, but those of the main keys for their own. */
+  /** Whose subjects its servers act for, by any text. Undefined: they act for no user, but those of the main keys for their own. */
   readonly actFor?: string
 }
 
 const plain = { subjectClaim: 'sub' }
-const main: Issuer = { signer: new Signer('ES256', 'k1'), algorithms: ['ES256'], ...plain }
+const main: Issuer = {
+  ...{ signer: new Signer('ES256', 'k1'), algorithms: ['ES256'], ...plain },
+  ...{ iss: 'https://main.example', former: 'http://main.example' },
+}
 const listed: readonly Issuer[] = [
   {
     ...{ signer: new Signer('RS256', 'k2'), algorithms: ['RS256', 'PS256'] },
-    ...{ iss: 'https://rsa.example', audience: 'feed', ...plain },
-    actFor: 'https://rsa.example',
+    ...{
+      iss: 'https://rsa.example',
+      former: 'https://old.rsa.example',
+      audience: 'feed',
+      ...plain,
+    },
+    actFor: 'https://old.rsa.example',
   },
   {
     ...{ signer: new Signer('ES256', 'k3'), algorithms: ['ES256'] },
@@ -50,15 +59,30 @@ const listed: readonly Issuer[] = [
   },
 ]
 const issuers = [main, ...listed]
+const textsOf = ({ iss, former }: Issuer): readonly string[] => [iss, ...(former ? [former] : [])]
+const ownerOf = (iss: unknown) => issuers.find((each) => textsOf(each).some((text) => text === iss))
+/** The issuer of a subject. */
+const namedBy = (issuer: Issuer) => ({
+  ...{ issuer: issuer.former ?? issuer.iss, isMain: issuer === main },
+  ...(issuer.former && { otherTexts: [issuer.iss] }),
+})
 /** Keys that the server does not know, under names that it knows. */
 const thieves = ['ES256', 'RS256', 'EdDSA', 'HS256'].map((alg, at) => new Signer(alg, `k${at + 1}`))
 
 const { auth } = readConfig({
   AUTH_JWKS_URL: keyServer.publish('/main', main.signer.jwk),
-  AUTH_ROLES_CLAIM: 'roles',
+  ...{ AUTH_ISSUER: main.iss, AUTH_FORMER_ISSUERS: main.former ?? '', AUTH_ROLES_CLAIM: 'roles' },
   AUTH_ISSUERS: JSON.stringify(
-    listed.map(({ iss, signer, audience, algorithms, subjectClaim, actFor }) => ({
-      ...{ issuer: iss, audience, algorithms, subjectClaim, rolesClaim: 'roles', actFor },
+    listed.map(({ iss, former, signer, audience, algorithms, subjectClaim, actFor }) => ({
+      ...{
+        issuer: iss,
+        formerIssuers: former && [former],
+        audience,
+        algorithms,
+        subjectClaim,
+        rolesClaim: 'roles',
+        actFor,
+      },
       ...(signer.alg.startsWith('HS')
         ? { secret: signer.secret }
         : { jwksUrl: keyServer.publish(`/${signer.kid}`, signer.jwk) }),
@@ -80,10 +104,10 @@ const text = fc.oneof(
   size,
 )
 const anything = fc.oneof(json, text)
-const near = listed.flatMap(({ iss = '' }) => [`${iss}/`, iss.toUpperCase(), ` ${iss}`, `${iss}\n`])
+const near = issuers.flatMap(({ iss }) => [`${iss}/`, iss.toUpperCase(), ` ${iss}`, `${iss}\n`])
 const iss = fc.oneof(
-  fc.constantFrom(undefined, ...listed.map((each) => each.iss), ...near, 'https://main.example'),
-  fc.constantFrom(...listed.map((each) => [each.iss])),
+  fc.constantFrom(undefined, ...issuers.flatMap(textsOf), ...near),
+  fc.constantFrom(...issuers.map((each) => [each.iss])),
   anything,
 )
 const time = fc.integer({ min: -100, max: 600 }).map((seconds) => now() + seconds)
@@ -141,7 +165,10 @@ const signedBy = (signer: Signer) =>
     .record({ claims, alg, kid, extra, isPlain: mostly, isOwn: mostly })
     .map(({ claims: drawn, alg, kid, extra, isPlain, isOwn }): Signed => {
       const own = issuers.find((each) => each.signer === signer)
-      const claims = isOwn && own ? { ...drawn, iss: own.iss } : drawn
+      const claims =
+        isOwn && own
+          ? { ...drawn, iss: textsOf(own).find((text) => text === drawn.iss) ?? own.iss }
+          : drawn
       const right = { alg: signer.alg, kid: signer.kid }
       const header = isPlain ? right : { ...right, alg, kid, ...extra }
       // The key of RSA signs by what the header says, if it can.
@@ -197,13 +224,8 @@ function expectSigned({ subject, roles, scopes }: SignedIn, sent: string, origin
   if (!issuer) throw new Error('a thief has signed the token')
   expect(sent.split('.').slice(0, 2)).toEqual(token.split('.').slice(0, 2))
   expect(issuer.algorithms).toContain(header.alg)
-  const owner = listed.find((each) => each.iss === claims.iss) ?? main
-  expect(owner).toBe(issuer)
-  expect(subject).toEqual({
-    issuer: claims.iss ?? '',
-    sub: subjectIn(issuer, claims),
-    isMain: issuer === main,
-  })
+  expect(ownerOf(claims.iss)).toBe(issuer)
+  expect(subject).toEqual({ ...namedBy(issuer), sub: subjectIn(issuer, claims) })
   expect(Buffer.byteLength(subject.sub)).toBeLessThanOrEqual(255)
   expect(claims.exp).toBeGreaterThan(now() - 10)
   if (issuer.audience) expect([claims.aud].flat()).toContain(issuer.audience)
@@ -237,11 +259,13 @@ test('a token is refused, or names exactly the subject that the keys of its issu
   expect(accepted).toBeGreaterThan(20)
 })
 
+const bensIssuer = 'https://rsa.example'
 /** Each subject has an account, whose name says the issuer. */
 const accounts = {
   subjects: { load: async ({ issuer, sub }: Subject) => `${issuer} ${sub}` as UserId },
   users: {
-    subjectOf: async (account: UserId) => ({ issuer: 'any', sub: account, isMain: false }),
+    // An account of the subject "ben" of one issuer.
+    subjectOf: async (account: UserId) => ({ issuer: bensIssuer, sub: account, isMain: false }),
   },
 }
 const actForValue = fc.oneof(
@@ -266,9 +290,9 @@ const limiter = { charge: async () => undefined }
 /** Whose subjects a token acts for. */
 function actedFor({ subject: { issuer, isMain }, scopes }: SignedIn) {
   if (!scopes.has('act-for')) return undefined
-  if (isMain) return { issuer, isMain }
-  const { actFor } = listed.find(({ iss }) => iss === issuer) ?? {}
-  return actFor && { issuer: actFor, isMain: actFor === 'https://main.example' }
+  if (isMain) return namedBy(main)
+  const owner = ownerOf(ownerOf(issuer)?.actFor)
+  return owner && namedBy(owner)
 }
 
 test('a request acts as the subject of its token, or as the one user that a token with the scope names', async () => {
@@ -299,7 +323,10 @@ test('a request acts as the subject of its token, or as the one user that a toke
       expect(client).toMatchObject({ isServer: true })
       const sub = decodeURIComponent(value.replace(/^subject:/, ''))
       if (value.startsWith('subject:')) expect(signIn.subject).toEqual({ ...acted, sub })
-      else expect([value, signIn.viewer]).toEqual(['account:WyJVc2VyIiwiYmVuIl0', 'ben'])
+      else {
+        expect([value, signIn.viewer]).toEqual(['account:WyJVc2VyIiwiYmVuIl0', 'ben'])
+        expect([acted?.issuer, ...(acted?.otherTexts ?? [])]).toContain(bensIssuer)
+      }
     }),
     { numRuns: lawRuns(2_000) },
   )

@@ -1,5 +1,6 @@
 import { DomainError } from '../errors.ts'
-import { type Columns, decideFirstRow, type Row } from './heading.ts'
+import { type Columns, columnsByRole, decideFirstRow, type Row } from './heading.ts'
+import { columnName } from './heading-words.ts'
 import {
   bestSeparator,
   filledCount,
@@ -36,7 +37,7 @@ export const sampleMax = 1_000
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or these lines are no edge list: it names the line.
  */
 export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<EdgeLayout> {
-  const { lines, skipped, named, isWhole } = await readSample(file)
+  const { lines, skipped, named, comment, isWhole } = await readSample(file)
   const refuse = ({ line, text }: Pick<Row, 'line' | 'text'>, problem: string): DomainError =>
     new DomainError('BAD_USER_INPUT', `${file.path}: line ${line} "${shortened(text)}" ${problem}`)
   const isName = (field: string) => parseUserName(field, namedBy) !== undefined
@@ -58,6 +59,7 @@ export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<Edge
     throw refuse(first, `${decided.problem}. ${howToDecide(first, separator)}`)
   const isHeading = decided.kind === 'HEADING'
   const heading = isHeading ? first : undefined
+  const width = heading ? widthOf(heading, others) : commonCount(several)
   if (!heading) {
     const lists = rows.find(({ text }) => /^\S+\s+\{.*\}$/.test(text)) ?? adjacency(several)
     if (lists)
@@ -65,9 +67,12 @@ export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<Edge
         lists,
         'looks like one of an adjacency list. Write one follower and one followee a line.',
       )
+    const late = lateHeading(several)
+    if (late) throw refuse(late, `may be a heading or an edge. ${howToDecide(late, separator)}`)
   }
-  const width = heading ? widthOf(heading, others) : commonCount(several)
-  const columns = isHeading ? { from: decided.from, to: decided.to } : { from: 0, to: 1 }
+  const columns = isHeading
+    ? { from: decided.from, to: decided.to }
+    : columnsOfComment(comment, separator, width)
   const layout: EdgeLayout = { ...columns, separator, skipped, heading, width }
   expectEdges()
   return layout
@@ -82,7 +87,7 @@ export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<Edge
     )
     const edges = read.filter(({ found }) => found !== 'EMPTY' && 'from' in found).length
     const [worst] = bad
-    if (worst && bad.length > edges)
+    if (worst && bad.length >= edges)
       throw new DomainError(
         'BAD_USER_INPUT',
         `${file.path}: line ${worst.line} ${worst.problem}. Of the first ${read.length} lines, ${bad.length} are no edges.`,
@@ -119,6 +124,7 @@ async function readSample(file: TextFile) {
   const skipped: number[] = []
   let named: readonly Separator[] | undefined
   let hasSizes = false
+  let comment = ''
   let isWhole = true
   for await (const { line, text } of file.lines()) {
     hasSizes ||= text.startsWith('%%MatrixMarket matrix coordinate')
@@ -126,19 +132,42 @@ async function readSample(file: TextFile) {
       isWhole = false
       break
     }
-    if (isComment(text)) continue
+    if (isComment(text)) {
+      if (lines.length === 0) comment = text
+      continue
+    }
     const isFirst = lines.length + skipped.length === 0
     if (isFirst) named = namedSeparators(text)
     if (isFirst && (named || hasSizes)) skipped.push(line)
     else lines.push({ line, text })
   }
-  return { lines, skipped, named, isWhole }
+  return { lines, skipped, named, comment, isWhole }
 }
 
-/** The sentence that ends a refusal of an unclear first row. */
+/** The sentence that ends a refusal of a row that may be a heading. */
 function howToDecide({ text }: Row, separator: Separator): string {
-  const above = (/from|to/i.test(text) ? ['source', 'target'] : ['from', 'to']).join(separator)
-  return `If it is a heading, write "${above}" in its place; if it is an edge, write that above it.`
+  const first = (/from|to/i.test(text) ? ['source', 'target'] : ['from', 'to']).join(separator)
+  return `Write "${first}" as the first line. If this line is a heading, remove it.`
+}
+
+/** A heading below edges, as in a sorted file: its two names are names of columns, and no other row has them. */
+function lateHeading([, ...rows]: readonly Row[]): Row | undefined {
+  const isHeading = ({ fields }: Row) => {
+    const words = fields.slice(0, 2).map(columnName)
+    return words.every((word) => word?.rest === '') && columnsByRole(words) !== undefined
+  }
+  const uses = (name: string | undefined) =>
+    rows.filter(({ fields }) => fields.slice(0, 2).includes(name ?? '')).length
+  return rows.find(
+    (row) => isHeading(row) && row.fields.slice(0, 2).every((name) => uses(name) === 1),
+  )
+}
+
+/** The columns that a comment before the first line names, such as `# ToNodeId FromNodeId`. */
+function columnsOfComment(comment: string, separator: Separator, width: number): Columns {
+  const fields = splitFields(comment.replace(/^[#%/\s]+/, ''), separator)
+  const isHeading = typeof fields !== 'string' && fields.length === width
+  return (isHeading && columnsByRole(fields.map(columnName))) || { from: 0, to: 1 }
 }
 
 /** A row that holds more than one edge: a third field is a user too, or the rows have three numbers of fields or more. */

@@ -6,6 +6,8 @@ const signatures: readonly (readonly [string, string])[] = [
   ['425a68', 'compressed by bzip2. Only gzip is read'],
   ['fd377a585a', 'compressed by xz. Only gzip is read'],
   ['50415231', 'a Parquet file'],
+  ['25504446', 'a PDF document'],
+  ['7b5c727466', 'an RTF document'],
   ['53514c69746520666f726d6174', 'a database of SQLite'],
 ]
 
@@ -19,6 +21,7 @@ const textFormats: readonly (readonly [RegExp, string])[] = [
   [/^\s*(\w+ .*\n)*\s*graph\s*\[/i, 'GML'],
   [/^\s*((\/\/|#|\/\*).*\n\s*)*(strict\s+)?(di)?graph\b[^\n,;\t]*\{/i, 'a Graphviz file'],
   [/^\s*nodedef>/i, 'a GDF file'],
+  [/^(?![#%])(.*\n)+?#\r?\n/, 'a TGF file'],
   [/^\s*dl\s+n\s*=/i, 'a UCINET file'],
   [/^(c\b.*\n)*p (edge|col|sp|max|asn|tw) \d+ \d+/i, 'a DIMACS file'],
   [/^(.*\n)*?\s*(insert into|create table|copy \S+ ?\(.*\) from stdin)\b/i, 'a dump of SQL'],

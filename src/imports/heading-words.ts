@@ -2,8 +2,8 @@ const wordsOf = (text: string): ReadonlySet<string> => new Set(text.trim().split
 
 /** Names of the column of who follows, in small letters without accents. */
 const followerWords = wordsOf(`
-  follower followers from source src start tail origin sender subscriber subscribers fan ego actor
-  subject initiator suiveur suiveurs abonne abonnes origine depuis folger folgender von quelle
+  follower followers who from source src start tail origin sender subscriber subscribers fan ego actor
+  initiator suiveur suiveurs abonne abonnes origine depuis folger folgender von quelle
   seguidor seguidores origen desde origem seguace seguaci da volger volgers van bron foljare
   fran kalla fra kilde obserwujacy zrodlo od seuraaja seuraajat lahde takipci kaynak sledujici zdroj
   pengikut dari koveto
@@ -11,7 +11,7 @@ const followerWords = wordsOf(`
 
 /** Names of the column of who is followed. */
 const followeeWords = wordsOf(`
-  followee followees followed follows to target tgt dst dest destination end head receiver recipient
+  followee followees followed follows whom to target tgt dst dest destination end head receiver recipient
   friend friends alter object other subscribee leader idol suivi suivis abonnement abonnements vers
   cible gefolgter gefolgt folgt nach ziel seguido seguidos destino hasta para seguito seguiti
   destinazione gevolgde naar doel foljd till mal til obserwowany cel do seurattu kohde takip hedef
@@ -20,7 +20,7 @@ const followeeWords = wordsOf(`
 
 /** Names that say nothing of who follows. */
 const nouns = wordsOf(`
-  user users node nodes vertex account accounts person people member profile id ids uid pid name names
+  email mail address uuid subject sub user users node nodes vertex account accounts person people member profile id ids uid pid name names
   username usernames handle handles screen screenname login nick nickname nr no num number numeric
   label display full key nodeid userid index idx col column field numericid utilisateur compte nom benutzer
   nutzer konto person usuario cuenta nombre conta nome utente gebruiker naam bruker kullanici
@@ -36,6 +36,8 @@ export interface ColumnName {
   readonly ordinal: string | undefined
   /** The name without the ordinal. */
   readonly stem: string
+  /** The words that are not known. */
+  readonly rest: string
 }
 
 /** Small words: `FromNodeId` is from, node, id; `a.name` is a, name; `user1` is user, 1. */
@@ -52,12 +54,8 @@ const tokensOf = (field: string): readonly string[] =>
 const compound =
   /^(from|to|source|target|src|dst|start|end|follower|followee|followed|following|friend|user|node|person)(user|node|vertex|account|person)?(id|ids|name)?$/
 
-/**
- * Reads the name of a column.
- * @param isLoose whether one known word is enough, because the field can be nothing else.
- * @returns undefined if its words are not known.
- */
-export function columnName(field: string, isLoose: boolean): ColumnName | undefined {
+/** Reads the name of a column. @returns undefined if it says nothing that is known. */
+export function columnName(field: string): ColumnName | undefined {
   const words = tokensOf(field).flatMap(
     (token) => compound.exec(token)?.slice(1).filter(Boolean) ?? [token],
   )
@@ -65,9 +63,10 @@ export function columnName(field: string, isLoose: boolean): ColumnName | undefi
   const others = words.filter((word) => !signs.includes(word))
   const isKnown = (word: string) => isRole(word) || nouns.has(word)
   if (!words.some((word) => /[a-z]/.test(word)) || signs.length > 2) return undefined
-  if (!(others.every(isKnown) || (isLoose && others.some(isRole)))) return undefined
+  const rest = others.filter((word) => !isKnown(word)).join(' ')
+  if (rest !== '' && !others.some(isRole)) return undefined
   const ordinal = signs.pop()
-  return { role: roleOf(others), ordinal, stem: [...others, ...signs].join(' ') }
+  return { role: roleOf(others), ordinal, stem: [...others, ...signs].join(' '), rest }
 }
 
 const isRole = (word: string) =>

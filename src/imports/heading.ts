@@ -37,8 +37,12 @@ export function decideFirstRow(
   others: readonly Row[],
   isName: (field: string) => boolean,
 ): FirstRow {
-  const columns = first.fields.map((field) => columnName(field, !isName(field)))
-  const byRole = columnsByRole(columns)
+  const words = first.fields.map(columnName)
+  // A handle may have one of the words, such as fran.smith.
+  const columns = words.map((word, at) =>
+    word && (word.rest === '' || !isName(first.fields[at] ?? '')) ? word : undefined,
+  )
+  const byRole = columnsByRole(columns) ?? columnsAlike(words)
   const pair = first.fields.slice(0, 2)
   const names = new Set(others.flatMap(({ fields }) => fields.slice(0, 2).map(lower)))
   if (byRole) {
@@ -54,10 +58,15 @@ export function decideFirstRow(
     if (resembles || pair.some((field) => shapes.has(shapeOf(field)))) return edge
     return numbered.isClear ? headingAt(numbered, first, others) : unclear(eitherProblem)
   }
-  if (resembles || others.length === 0 || pair.some(isNumber)) return edge
+  if (resembles || others.length === 0) return edge
+  if (pair.some(isNumber))
+    return isCount(pair) && !others.some(hasNumber) ? unclear(eitherProblem) : edge
   if (pair.every((_, at) => columns[at]?.role === 'USER')) return unclear(columnsProblem)
   const isLone = pair.some((_, at) => columns[at] && columns[at].role !== 'USER')
-  const isAboveNumbers = others.every(({ fields }) => fields.slice(0, 2).every(isNumber))
+  const numberColumns = pair.filter((_, at) =>
+    others.every(({ fields }) => isNumber(fields[at] ?? '')),
+  ).length
+  const isAboveNumbers = numberColumns + Math.min(others.length, 2) > 2
   return isLone || isAboveNumbers || isApart(others) ? unclear(eitherProblem) : edge
 }
 
@@ -75,7 +84,7 @@ function withoutNames(
 }
 
 /** Finds the columns by the words follower, to, … A column of users without such a word is the other side. */
-function columnsByRole(columns: readonly (ColumnName | undefined)[]): Columns | undefined {
+export function columnsByRole(columns: readonly (ColumnName | undefined)[]): Columns | undefined {
   const first = (...roles: readonly ColumnName['role'][]) =>
     columns.findIndex((column) => column && roles.includes(column.role))
   const from = first('FOLLOWER')
@@ -88,6 +97,12 @@ function columnsByRole(columns: readonly (ColumnName | undefined)[]): Columns | 
   if (from >= 0) return { from, to: user }
   const followee = to >= 0 ? to : either
   return followee >= 0 ? { from: user, to: followee } : undefined
+}
+
+/** Finds columns by their roles that have the same unknown word, such as `follower_xy,followee_xy`. */
+function columnsAlike(words: readonly (ColumnName | undefined)[]): Columns | undefined {
+  const columns = columnsByRole(words)
+  return columns && words[columns.from]?.rest === words[columns.to]?.rest ? columns : undefined
 }
 
 /** Finds two columns of one kind, such as `user1,user2`. They are clear if a word says what kind that is. */
@@ -128,6 +143,9 @@ function isApart(others: readonly Row[]): boolean {
 
 const lower = (field: string) => field.toLowerCase()
 const isNumber = (field: string) => /^\d+$/.test(field)
+const hasNumber = ({ fields }: Row) => fields.slice(0, 2).some(isNumber)
+/** As pandas names columns without a name. */
+const isCount = ([one, other]: readonly string[]) => one === '0' && other === '1'
 
 /** Names of one shape differ in their numbers, or are single letters: `user9`, `x`. */
 const shapeOf = (name: string) => name.replace(/\d+/g, '9').replace(/^[a-z](?=9?$)/, 'x')

@@ -52,7 +52,7 @@ export const isComment = (text: string): boolean =>
   text.startsWith('#') ||
   text.startsWith('%') ||
   text.startsWith('//') ||
-  (text.includes('---') && /^[-+=|: ]+$/.test(text))
+  (text.includes('--') && /^[-+=|: ]+$/.test(text))
 
 /** Counts lines with a score for each separator. @returns the one with the highest score; of several, the first. */
 export function bestSeparator(

@@ -322,6 +322,43 @@ const readable: readonly EdgeFile[] = [
     content: 'ann@a.example;bob@b.example;0,5\nbob@b.example;ann@a.example;1,5\n',
     edges: ['ann@a.example>bob@b.example', 'bob@b.example>ann@a.example'],
   },
+  {
+    name: 'a title above the heading',
+    content: 'Followers of 2026,,\n,,\nFollower,Followee,Since\nann,bob,1\nbob,cem,2\ncem,ann,3\n',
+    edges: abc,
+    lines: { headings: 1, empty: 1, invalid: 1 },
+  },
+  {
+    name: 'ids and names of both',
+    content:
+      'user_id,user_screen_name,follower_id,follower_screen_name\n2,bob,1,ann\n3,cem,2,bob\n1,ann,3,cem\n',
+    edges: numbers,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Person A and Person B',
+    content: 'Person A,Person B\nann,bob\nbob,cem\ncem,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'an unknown word beside follower and followee',
+    content: 'follower_xy,followee_xy\nann,bob\nbob,cem\ncem,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'a table of Markdown',
+    content: '| who | whom |\n|:--|--:|\n| ann | bob |\n| bob | cem |\n| cem | ann |\n',
+    edges: abc,
+    lines: { headings: 1, comments: 1 },
+  },
+  {
+    name: 'a comment that names the target first',
+    content: '# ToNodeId\tFromNodeId\n2\t1\n3\t2\n1\t3\n',
+    edges: numbers,
+    lines: { comments: 1 },
+  },
 ]
 
 const refusedAs = (name: string, content: string | Buffer, refused: string): EdgeFile => ({
@@ -466,6 +503,14 @@ const unreadable: readonly EdgeFile[] = [
   refusedAs('only comments', '# nothing\n\n', 'no edge'),
   refusedAs('only a self edge', 'ann,ann\n', 'no edge'),
   refusedAs('one name a line', 'ann\nbob\n', 'line 1'),
+  refusedAs('a sorted file', 'ann,bob\nbob,cem\nfollower,followee\n', 'line 3 "follower,followee"'),
+  refusedAs('people with a number', 'name,age\nann,30\nbob,31\ncem,32\n', 'line 1 "name,age"'),
+  refusedAs('pandas without names of columns', '0,1\nann,bob\nbob,cem\n', 'line 1 "0,1"'),
+  refusedAs('a profile list', 'Username,Full Name,URL\nann,Ann A,https://a.example\n', 'line 1'),
+  refusedAs('PDF', '%PDF-1.4\nann bob\n', 'PDF'),
+  refusedAs('TGF', '1 Ann\n2 Bob\n#\n1 2 follows\n', 'TGF'),
+  refusedAs('METIS', '3 2\n2\n1 3\n2\n', 'line 2'),
+  refusedAs('arrows', 'ann -> bob\nbob -> cem\n', 'line 1'),
 ]
 
 /** Files of many tools, each with what an import must make of it. */

@@ -91,7 +91,7 @@ describe('header', () => {
     ['ann,bob\nbob,cy', ['ann>bob', 'bob>cy']],
     ['ann,bob\n1,cy', ['ann>bob', '1>cy']],
     ['ann,bob', ['ann>bob']],
-    ['1,2\nfrom,to', ['1>2', 'from>to']],
+    ['1,2\nfrom,to\nto,1', ['1>2', 'from>to', 'to>1']],
   ])('the header of an edge list is recognised: %j', async (content, edges) => {
     const found = await parsed(content)
     expect(found.edges).toEqual(edges)
@@ -119,9 +119,19 @@ describe('bad lines', () => {
   })
 
   test('a quoted field of an edge list holds commas and quotes, and an open quote is reported', async () => {
-    const lines = ['1,2', '"a,b",c', '"say ""hi""",c', '"1, 2', '3,x"4"', '"5", "6"', '7,8', '9,7']
+    const lines = [
+      '1,2',
+      '"a,b",c',
+      '"say ""hi""",c',
+      '"1, 2',
+      '3,x"4"',
+      '"5", "6"',
+      '7,8',
+      '9,7',
+      '7,9',
+    ]
     const { edges, bad } = await parsed(lines.join('\n'))
-    expect(edges).toEqual(['1>2', '5>6', '7>8', '9>7'])
+    expect(edges).toEqual(['1>2', '5>6', '7>8', '9>7', '7>9'])
     expect(bad.first.map(({ line, problem }) => `${line}: ${problem}`)).toEqual([
       expect.stringContaining('2: "a,b" is not a handle'),
       expect.stringContaining('3: "say "hi"" is not a handle'),
@@ -131,7 +141,7 @@ describe('bad lines', () => {
   })
 
   test('all invalid lines are counted and the first twenty kept, afresh on each read', async () => {
-    const { bad, list } = await parsed(`${'1 2\n'.repeat(50)}${'oops\n'.repeat(50)}`)
+    const { bad, list } = await parsed(`${'1 2\n'.repeat(60)}${'oops\n'.repeat(50)}`)
     expect(bad.count).toBe(50)
     expect(bad.first).toHaveLength(badLinesKept)
     for (let walk = 0; walk < 2; walk++) {
@@ -154,7 +164,7 @@ describe('files', () => {
     const path = join(folder, 'long.gz')
     await writeFile(
       path,
-      gzipSync(Buffer.concat([Buffer.from('1 2\n'), Buffer.alloc(200_000_000, 'x')])),
+      gzipSync(Buffer.concat([Buffer.from('1 2\n3 1\n'), Buffer.alloc(200_000_000, 'x')])),
     )
     const source = new URL('../../src/imports/edge-list.ts', import.meta.url)
     const script = `

@@ -72,8 +72,8 @@ export const loadCommand = (): Command =>
       'after',
       `
 The words of a heading name the columns: from,to; Source,Target,Weight; user_id,follower_id.
-Without one, the first two fields are read. A first line that may be a heading or an edge is
-refused: write a heading. A file is also refused if most of its first 1,000 lines are no edges.
+Without one, the first two fields are read. A line that may be a heading or an edge is refused:
+write a heading. A file is also refused if half of its first 1,000 lines are no edges.
 
 The import skips and counts comments (#, % or //), blank lines, lines without an edge, and edges
 that exist ("known"; also the second line of an edge), with a block ("blocked"), or of a user

@@ -74,26 +74,9 @@ export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<Edge
     ? { from: decided.from, to: decided.to }
     : columnsOfComment(comment, separator, width)
   const layout: EdgeLayout = { ...columns, separator, skipped, heading, width }
-  expectEdges()
+  const problem = sampleProblem(lines, layout, namedBy, isWhole)
+  if (problem) throw new DomainError('BAD_USER_INPUT', `${file.path}${problem}`)
   return layout
-
-  /** Refuses a file if most of the sample is no edge. */
-  function expectEdges(): void {
-    const read = lines
-      .filter(({ text }) => text !== heading?.text)
-      .map((line) => ({ ...line, found: readEdge(line.text, layout, namedBy) }))
-    const bad = read.flatMap(({ found, ...line }) =>
-      found !== 'EMPTY' && 'problem' in found && !found.isSelf ? [{ ...line, ...found }] : [],
-    )
-    const edges = read.filter(({ found }) => found !== 'EMPTY' && 'from' in found).length
-    const [worst] = bad
-    if (worst && bad.length >= edges)
-      throw new DomainError(
-        'BAD_USER_INPUT',
-        `${file.path}: line ${worst.line} ${worst.problem}. Of the first ${read.length} lines, ${bad.length} are no edges.`,
-      )
-    if (edges === 0 && isWhole) throw new DomainError('BAD_USER_INPUT', `${file.path} has no edge`)
-  }
 }
 
 /** Reads the edge of a line that is no comment and no heading. */
@@ -117,6 +100,28 @@ export function readEdge(text: string, layout: EdgeLayout, namedBy: NamedBy): Ed
   const to = parseUserName(b, namedBy)
   if (!from || !to) return wrong(`"${shortened(from ? b : a)}" ${nameProblem(namedBy)}`)
   return from === to ? wrong(`"${shortened(from)}" would follow itself`, true) : { from, to }
+}
+
+/** Returns why a file is refused if half of its sample is no edges, or all of it has none. */
+function sampleProblem(
+  lines: readonly Line[],
+  layout: EdgeLayout,
+  namedBy: NamedBy,
+  isWhole: boolean,
+): string | undefined {
+  let edges = 0
+  const bad: { readonly line: number; readonly problem: string }[] = []
+  for (const { line, text } of lines) {
+    if (text === layout.heading?.text) continue
+    const edge = readEdge(text, layout, namedBy)
+    if (edge === 'EMPTY') continue
+    if ('from' in edge) edges++
+    else if (!edge.isSelf) bad.push({ line, problem: edge.problem })
+  }
+  const [first] = bad
+  if (first && bad.length >= edges)
+    return `: line ${first.line} ${first.problem}. Of the first ${lines.length} lines, ${bad.length} are no edges.`
+  return edges === 0 && isWhole ? ' has no edge' : undefined
 }
 
 async function readSample(file: TextFile) {

@@ -50,10 +50,14 @@ export function decideFirstRow(
     const isUsed = headings.some((field) => isName(field) && names.has(lower(field)))
     return isUsed ? unclear(eitherProblem) : headingAt(byRole, first, others)
   }
-  if (!pair.every((field) => isName(field))) return withoutNames(first, others, isName)
+  const numbered = columnsByOrdinal(columns)
+  if (!pair.every((field) => isName(field))) {
+    return numbered?.isClear
+      ? headingAt(numbered, first, others)
+      : withoutNames(first, others, isName)
+  }
   const shapes = new Set([...names].map(shapeOf))
   const resembles = pair.some((field) => names.has(lower(field)))
-  const numbered = columnsByOrdinal(columns)
   if (numbered && others.length > 0) {
     if (resembles || pair.some((field) => shapes.has(shapeOf(field)))) return edge
     return numbered.isClear ? headingAt(numbered, first, others) : unclear(eitherProblem)
@@ -66,7 +70,7 @@ export function decideFirstRow(
   const numberColumns = pair.filter((_, at) =>
     others.every(({ fields }) => isNumber(fields[at] ?? '')),
   ).length
-  const isAboveNumbers = numberColumns + Math.min(others.length, 2) > 2
+  const isAboveNumbers = numberColumns === 2 || (numberColumns === 1 && others.length > 1)
   return isLone || isAboveNumbers || isApart(others) ? unclear(eitherProblem) : edge
 }
 

@@ -337,7 +337,7 @@ const readable: readonly EdgeFile[] = [
   },
   {
     name: 'Person A and Person B',
-    content: 'Person A,Person B\nann,bob\nbob,cem\ncem,ann\n',
+    content: 'Person A,Person B,Since\nann,bob,1\nbob,cem,2\ncem,ann,3\n',
     edges: abc,
     lines: { headings: 1 },
   },

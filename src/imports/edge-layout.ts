@@ -24,13 +24,13 @@ export interface EdgeLayout extends Columns {
 }
 
 /** What one line holds. */
-export type EdgeOrProblem =
+type EdgeOrProblem =
   | { readonly from: UserName; readonly to: UserName }
   | { readonly problem: string; readonly isSelf: boolean }
   | 'EMPTY'
 
 /** How many lines the layout is decided by, beside comments and blank lines. They take 4 MB at most. */
-export const sampleMax = 1_000
+const sampleMax = 1_000
 
 /**
  * Decides the layout by the first lines of a file alone, so that each run of an import decides the same.

@@ -10,7 +10,7 @@ export interface EdgeLine extends Pick<Line, 'line'> {
 }
 
 /** The lines of an edge list by what they hold. */
-export interface EdgeLineCounts {
+interface EdgeLineCounts {
   /** All lines: the sum of the others. */
   readonly read: number
   readonly edges: number

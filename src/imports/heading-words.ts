@@ -27,7 +27,7 @@ const nouns = wordsOf(`
 `)
 
 /** What the name of a column says: who follows, who is followed, either (`following`), or a user of some kind. */
-export type ColumnRole = 'FOLLOWER' | 'FOLLOWEE' | 'FOLLOWING' | 'USER'
+type ColumnRole = 'FOLLOWER' | 'FOLLOWEE' | 'FOLLOWING' | 'USER'
 
 /** The name of a column. */
 export interface ColumnName {

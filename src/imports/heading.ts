@@ -15,7 +15,7 @@ export interface Columns {
 }
 
 /** What the first line with several fields is. */
-export type FirstRow =
+type FirstRow =
   | { readonly kind: 'EDGE' }
   | ({ readonly kind: 'HEADING' } & Columns)
   /** Why it cannot be decided, as the end of a sentence. */

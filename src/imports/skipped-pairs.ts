@@ -3,7 +3,7 @@ import type { Line } from './text-file.ts'
 
 /** Why an import skips a pair. */
 export const skipReasons = ['known', 'blocked', 'deleted', 'unknown', 'empty'] as const
-export type SkipReason = (typeof skipReasons)[number]
+type SkipReason = (typeof skipReasons)[number]
 
 /** A pair that an import skips, with its line. */
 export interface SkippedPair extends NamedPair, Pick<Line, 'line'> {

@@ -30,7 +30,7 @@ export class BadLines {
 }
 
 /** What the reader of a file expects of it. */
-export interface ExpectedText {
+interface ExpectedText {
   /** What to give instead of a file of another format. */
   readonly sentence: string
   /** How texts begin that are read, though {@link textFormat} knows them. */

@@ -10,7 +10,8 @@ import {
 } from '../imports/import-relations.ts'
 import { ImportInterrupted, type ImportOptions, type ImportServices } from '../imports/importer.ts'
 import { RelationFile } from '../imports/relation-file.ts'
-import type { BadLines } from '../imports/text-file.ts'
+import { type SkippedPairs, skipReasons } from '../imports/skipped-pairs.ts'
+import { type BadLines, shortened } from '../imports/text-file.ts'
 import type { NamedBy } from '../imports/user-names.ts'
 import { findIssuer } from '../sign-in.ts'
 import { endImport, leaveImport, log, openForCommand } from './database.ts'
@@ -62,7 +63,7 @@ export const loadCommand = (): Command =>
     )
     .argument(
       '<file>',
-      'lines "a b" or "a b weight" (tabs, spaces or commas): a follows b; may be gzipped',
+      'lines "a b", with tabs, spaces, commas, semicolons or pipes: a follows b; may be gzipped',
     )
     .option('--mutual', 'both users of each line follow each other')
     .option(...issuerOption)
@@ -70,8 +71,14 @@ export const loadCommand = (): Command =>
     .addHelpText(
       'after',
       `
-The import skips comments (# or %), blank lines and a header line. It converts handles to lowercase.
-It reports and counts lines without an edge, and continues.
+The words of a heading name the columns: from,to; Source,Target,Weight; user_id,follower_id.
+Without one, the first two fields are read. A line that may be a heading or an edge is refused:
+write a heading. A file is also refused if half of its first 1,000 lines are no edges.
+
+The import skips and counts comments (#, % or //), blank lines, lines without an edge, and edges
+that exist ("known"; also the second line of an edge), with a block ("blocked"), or of a user
+who is being removed or a handle that its former owner keeps ("deleted"). It converts handles to
+lowercase. The exit code is 1 if the database has no edge of the file afterwards.
 ${subjects}${again}
 Examples:
   $ feedline load friends.csv --mutual
@@ -119,16 +126,22 @@ Examples:
 async function load(file: string, { json, ...options }: LoadOptions): Promise<void> {
   const mutual = options.mutual === true
   const namedBy = readNaming(options)
-  await EdgeList.open(file)
+  await EdgeList.open(file, namedBy)
   await runImport((services, more) => importGraph(services, { file, mutual, namedBy, ...more }), {
     json,
     counted: 'edges',
-    text: ({ written: { users, edges, unknown } }, ms) => {
+    text: ({ written, heading, lines }, ms) => {
+      const { users, edges, ...skipped } = written
       const rate = edges === 0 ? 'nothing left to do' : `${perSecond(edges, ms)} edges/s`
-      const skipped = unknown > 0 ? `\nSkipped edges of unknown subjects: ${unknown}` : ''
-      return `${users} users and ${edges} edges in ${(ms / 1000).toFixed(1)} s (${rate})${skipped}`
+      return [
+        `${users} users and ${edges} edges in ${(ms / 1000).toFixed(1)} s (${rate})`,
+        `Skipped edges: ${listed(skipped)}`,
+        `Lines: ${listed(lines)}`,
+        ...(heading ? [`The heading is line ${heading.line}: ${shortened(heading.text)}`] : []),
+      ].join('\n')
     },
-    summary: ({ written, total }) => ({ ...written, total }),
+    summary: ({ written, total, lines }) => ({ ...written, total, lines }),
+    stored: ({ total }) => total.edges + total.known,
   })
 }
 
@@ -136,19 +149,19 @@ async function loadRelations(file: string, options: RelationsOptions): Promise<v
   const dryRun = options.dryRun === true
   const importing = dryRun ? previewRelations : importRelations
   const namedBy = readNaming(options)
-  await RelationFile.open(file)
+  await RelationFile.open(file, namedBy)
   await runImport((services, more) => importing(services, { file, namedBy, ...more }), {
     json: options.json,
     dryRun,
     counted: 'pairs',
     text: (result, ms) => relationsText(result, dryRun, ms),
-    summary: ({ written, total, rows, contradictions }) => ({
+    summary: ({ written, total, rows, contradictions, lines }) => ({
       dryRun,
       ...grouped(written),
-      rows,
-      contradictions,
+      ...{ rows, contradictions, lines },
       total: grouped(total),
     }),
+    stored: ({ total }) => total.pairs + total.known,
   })
 }
 
@@ -171,11 +184,20 @@ interface ImportReport<Result> {
   readonly text: (result: Result, ms: number) => string
   /** The fields of the line of JSON. */
   readonly summary: (result: Result) => object
+  /** How much of the file the database has afterwards. Without any, the command fails. */
+  readonly stored: (result: Result) => number
 }
 
-async function runImport<Result extends { readonly bad: BadLines }>(
+/** What the results of all imports have. */
+interface Reported {
+  readonly bad: BadLines
+  readonly written: Readonly<Partial<Record<keyof SkippedPairs['first'], number>>>
+  readonly skipped: SkippedPairs['first']
+}
+
+async function runImport<Result extends Reported>(
   importing: (services: ImportServices, options: ImportOptions) => Promise<Result>,
-  { json, dryRun = false, counted, text, summary }: ImportReport<Result>,
+  { json, dryRun = false, counted, text, summary, stored }: ImportReport<Result>,
 ): Promise<void> {
   const config = configFor('database')
   await using database = await openForCommand(config, dryRun ? 'forRead' : 'forImport')
@@ -186,10 +208,12 @@ async function runImport<Result extends { readonly bad: BadLines }>(
     const { bad } = result
     console.log(text(result, ms))
     if (bad.count > 0) log(badText(bad))
+    logSkipped(result)
     const seconds = Math.round(ms) / 1000
     const fields = { ...summary(result), badLines: bad.count, seconds, ...more }
     if (json) console.log(JSON.stringify(fields))
   }
+  let isStored = true
   try {
     using display = showProgress(counted, dryRun ? 'found' : 'written')
     const onBusy = () => log('Other writes lock the same data. Retrying.')
@@ -197,6 +221,7 @@ async function runImport<Result extends { readonly bad: BadLines }>(
     const result = await importing(database.services, options)
     display[Symbol.dispose]()
     report(result)
+    isStored = stored(result) > 0
     interrupt.endAtOnce()
   } catch (error) {
     const wasStopped = error instanceof ImportInterrupted
@@ -205,6 +230,7 @@ async function runImport<Result extends { readonly bad: BadLines }>(
     throw wasStopped ? error.cause : error
   }
   if (!dryRun) await endImport(database, config)
+  if (!isStored) throw new Error(`Nothing ${dryRun ? 'would be' : 'was'} imported`)
 }
 
 const grouped = ({
@@ -225,16 +251,31 @@ function relationsText(
   ms: number,
 ): string {
   const { users, pairs, edges, events, passedOver } = grouped(written)
-  const listed = (counts: object) =>
-    Object.entries(counts)
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ')
   return [
     `${dryRun ? 'Nothing was written. An import would write ' : ''}${users} users, ${edges} edges and ${events} events ` +
       `for ${pairs} pairs in ${(ms / 1000).toFixed(1)} s (${perSecond(rows, ms)} rows/s)`,
     `Skipped rows: ${listed(passedOver)}`,
     `Rows that contradict themselves: ${listed(contradictions)}`,
   ].join('\n')
+}
+
+const listed = (counts: object) =>
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ')
+
+/** Prints the first pairs that were skipped for each reason. */
+function logSkipped({ written, skipped }: Reported): void {
+  for (const reason of skipReasons) {
+    const first = skipped[reason]
+    if (first.length === 0) continue
+    const shown = first.map(
+      ({ line, follower, followee }) =>
+        `\n  line ${line}: ${shortened(follower)} follows ${shortened(followee)}`,
+    )
+    const rest = (written[reason] ?? 0) - first.length
+    log(`Skipped, ${reason}:${shown.join('')}${rest > 0 ? `\n  and ${rest} more` : ''}`)
+  }
 }
 
 function badText({ count, first }: BadLines): string {

@@ -1,13 +1,7 @@
-import {
-  type BadLines,
-  fieldCount,
-  type Line,
-  lengthProblem,
-  shortened,
-  splitCsv,
-  TextFile,
-} from './text-file.ts'
-import { type NamedBy, nameProblem, parseUserName, type UserName } from './user-names.ts'
+import { type EdgeLayout, findLayout, readEdge } from './edge-layout.ts'
+import { isComment } from './separated.ts'
+import { type BadLines, type Line, TextFile } from './text-file.ts'
+import type { NamedBy, UserName } from './user-names.ts'
 
 /** One line of an edge list: `from` follows `to`. */
 export interface EdgeLine extends Pick<Line, 'line'> {
@@ -15,92 +9,90 @@ export interface EdgeLine extends Pick<Line, 'line'> {
   readonly to: UserName
 }
 
+/** The lines of an edge list by what they hold. */
+interface EdgeLineCounts {
+  /** All lines: the sum of the others. */
+  readonly read: number
+  readonly edges: number
+  readonly headings: number
+  readonly comments: number
+  readonly empty: number
+  readonly self: number
+  readonly invalid: number
+}
+
+/** What a stream of edges has found so far. */
+export interface EdgeFindings {
+  /** The lines in which a user follows itself, and those that hold no edge. */
+  readonly bad: BadLines
+  readonly lines: EdgeLineCounts
+  readonly heading: Pick<Line, 'line' | 'text'> | undefined
+}
+
+const expected = {
+  sentence: 'Give a text file with one follower and one followee a line, for example CSV.',
+}
+
+const noLines = () => ({ edges: 0, headings: 0, comments: 0, self: 0 })
+
 /**
- * An edge list: one `a b` or `a b weight` per line, separated by tabs, spaces (SNAP) or commas (CSV).
- * Skips blank lines, comments (`#`, `%`) and a header. The first line after blank lines and comments is a header if:
- * - its two names are common names of such columns (source,target; node_1,node_2; from,to; …), or
- * - neither name is a number, and both names of the next line are.
+ * An edge list: lines of two names and further fields, which are ignored. One separator holds for a file: tabs, blanks,
+ * commas, semicolons, pipes, or what a first line `sep=` names. Fields may be quoted.
  *
- * Names must be handles, which become lower case, or subjects; quotes around them are dropped. A weight must be a number,
- * and is ignored.
+ * Skips blank lines, comments (`#`, `%`, `//`), frames of tables, and a heading. The words of a heading say which
+ * columns are read, in either order; without one, the first name follows the second. {@link findLayout} decides.
+ *
+ * Names must be handles, which become lower case, or subjects.
  */
 export class EdgeList {
+  private found = noLines()
+
   private constructor(
     readonly file: TextFile,
-    /** The number of the line, or undefined. */
-    private readonly header: number | undefined,
+    private readonly layout: EdgeLayout,
     private readonly namedBy: NamedBy,
   ) {}
 
   /**
    * Opens a file and reads its first lines.
-   * @throws {DomainError} BAD_USER_INPUT if the file cannot be read.
+   * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or is no edge list.
    */
   static async open(path: string, namedBy?: NamedBy): Promise<EdgeList> {
-    const file = await TextFile.open(path)
-    return new EdgeList(file, await findHeader(file), namedBy)
+    const file = await TextFile.open(path, expected)
+    return new EdgeList(file, await findLayout(file, namedBy), namedBy)
   }
 
   /** The findings of the latest stream of {@link rows}. */
-  get findings(): { readonly bad: BadLines } {
-    return { bad: this.file.bad }
+  get findings(): EdgeFindings {
+    const { bad, lineCount: read } = this.file
+    const { edges, headings, comments, self } = this.found
+    const empty = read - edges - headings - comments - bad.count
+    const lines = { read, ...this.found, empty, invalid: bad.count - self }
+    return { bad, lines, heading: this.layout.heading }
   }
 
   /** Streams every edge in the order of the file, with duplicates. */
   rows(): AsyncGenerator<EdgeLine> {
-    return this.file.rows(({ line, text }) =>
-      line === this.header || isComment(text) ? undefined : edgeOf(fieldsOf(text), this.namedBy),
-    )
+    const { layout, namedBy } = this
+    const counts = noLines()
+    this.found = counts
+    return this.file.rows(({ line, text }) => {
+      if (isComment(text)) {
+        counts.comments++
+        return undefined
+      }
+      if (layout.skipped.includes(line) || text === layout.heading?.text) {
+        counts.headings++
+        return undefined
+      }
+      const edge = readEdge(text, layout, namedBy)
+      if (edge === 'EMPTY') return undefined
+      if ('problem' in edge) {
+        if (edge.isSelf) counts.self++
+        return edge.problem
+      }
+      counts.edges++
+      return edge
+    })
   }
-}
-
-async function findHeader(file: TextFile): Promise<number | undefined> {
-  let words: number | undefined
-  for await (const { line, text } of file.lines()) {
-    if (isComment(text)) continue
-    const fields = fieldsOf(text)
-    const names = typeof fields === 'string' || fields.length < 2 ? [''] : fields.slice(0, 2)
-    if (words !== undefined) return names.every(isNumber) ? words : undefined
-    if (names.every(isHeading)) return line
-    if (names.length < 2 || names.some(isNumber)) return undefined
-    words = line
-  }
-  return undefined
-}
-
-const isComment = (text: string) => text.startsWith('#') || text.startsWith('%')
-
-/** Returns the fields of a line, or the problem with the line. */
-const fieldsOf = (text: string): readonly string[] | string =>
-  lengthProblem(text) ?? (text.includes(',') ? splitCsv(text) : text.split(/\s+/))
-
-/** Common names of columns. Single letters are not among them, because they may be handles. */
-const headings = new Set(
-  (
-    'source target from to src dst follower followee followed following ' +
-    'node node1 node2 id1 id2 user user1 user2 friend userid friendid ' +
-    'fromnode tonode fromnodeid tonodeid sourceid targetid fromid toid ' +
-    'followerid followeeid numericid1 numericid2'
-  ).split(' '),
-)
-const isHeading = (name: string) => headings.has(name.toLowerCase().replace(/[^a-z0-9]/g, ''))
-const isNumber = (name: string) => /^\d+$/.test(name)
-
-/** Returns the edge, or the problem with the line. */
-function edgeOf(
-  fields: readonly string[] | string,
-  namedBy: NamedBy,
-): Pick<EdgeLine, 'from' | 'to'> | string {
-  if (typeof fields === 'string') return fields
-  const [a = '', b = '', weight, ...rest] = fields
-  if (fields.length < 2 || rest.length > 0) {
-    return `has ${fieldCount(fields.length)}, not "a b" or "a b weight"`
-  }
-  if (weight !== undefined && (weight === '' || !Number.isFinite(Number(weight)))) {
-    return `"${shortened(weight)}" is not a weight: it is not a number`
-  }
-  const from = parseUserName(a, namedBy)
-  const to = parseUserName(b, namedBy)
-  if (!from || !to) return `"${shortened(from ? b : a)}" ${nameProblem(namedBy)}`
-  return from === to ? `"${shortened(from)}" would follow itself` : { from, to }
 }

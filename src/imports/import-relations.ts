@@ -50,6 +50,7 @@ const planOf = async ({
   // An edge has the id of the event that began it, so its time is the time of that follow.
   pairsOf: ({ line, follower, followee, events }, { id: importId }) => [
     {
+      line,
       follower,
       followee,
       events: events.map((event, index) => ({

@@ -13,6 +13,7 @@ import {
   type ImportKey,
   type Progress,
 } from './checkpoint.ts'
+import { SkippedPairs } from './skipped-pairs.ts'
 import type { Line, TextFile } from './text-file.ts'
 import type { UserName } from './user-names.ts'
 import {
@@ -92,6 +93,8 @@ export type ImportResult<Counter extends string, Findings> = Findings & {
   readonly written: Counts<Counter>
   /** Written by all runs of this import. */
   readonly total: Counts<Counter>
+  /** The first pairs that this run has skipped, by the reason. */
+  readonly skipped: SkippedPairs['first']
 }
 
 /** A signal ended the run between two batches. A repeat resumes the import. */
@@ -154,13 +157,15 @@ export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
   const startedAt = new Date(now())
   const start = { id: '0000', startedAt, position: 0, done: false, counts: zeroCounts }
   const [users, previewed] = [new Set<UserName>(), new Set<string>()]
+  const passedOver = new SkippedPairs()
   let total: Counts<PairCounter> = zeroCounts
   for await (const rows of batches(source.rows(startedAt.getTime()), batchSize ?? plan.batchSize)) {
     signal?.throwIfAborted()
     const pairs = rows.flatMap((row) => plan.pairsOf(row, start))
-    const { fresh, accounts, counts } = await transactions.run((tx) =>
+    const { fresh, accounts, counts, skipped } = await transactions.run((tx) =>
       classifyPairs(collections, tx, pairs, { ...plan.rules, previewed }),
     )
+    passedOver.add(skipped)
     const usersBefore = users.size
     for (const name of accounts.opened) users.add(name)
     for (const { key } of fresh) previewed.add(key)
@@ -168,7 +173,7 @@ export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
     const { bytesRead, sizeBytes } = source.file
     onProgress?.({ done: bytesRead, total: sizeBytes, written: total[plan.progressCounter] })
   }
-  return { written: total, total, ...source.findings }
+  return { written: total, total, skipped: passedOver.first, ...source.findings }
 }
 
 /** Above the 90 s for which MongoDB may keep the open transaction of a killed process, with its locks. */
@@ -187,6 +192,7 @@ interface Run<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Findi
 
 class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Findings> {
   private checkpoint: Checkpoint<Counter>
+  private readonly skipped = new SkippedPairs()
 
   constructor(private readonly parts: Run<Row, Counter, Findings>) {
     this.checkpoint = parts.start
@@ -252,16 +258,19 @@ class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Find
     const { services, plan, size } = this.parts
     const { line: position } = rows.at(-1) as Row
     const pairs = rows.flatMap((row) => plan.pairsOf(row, this.checkpoint))
+    let skipped: Parameters<SkippedPairs['add']>[0] = []
     await this.commit(async (tx, before) => {
-      const { counts, follows } = await writePairs(
+      const { counts, follows, ...others } = await writePairs(
         services,
         tx,
         { pairs, createdAt: before.startedAt },
         plan.rules,
       )
       if (follows.length > 0) await services.upkeep.leaveJobs(tx, follows, size)
+      skipped = others.skipped
       return { position, done: false, counts: combineCounts(before.counts, counts, 1) }
     })
+    this.skipped.add(skipped)
   }
 
   /** Runs `work` in a transaction that moves the checkpoint to the progress that it returns. */
@@ -278,7 +287,8 @@ class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Find
   private result(): ImportResult<Counter, Findings> {
     const { plan, start } = this.parts
     const total = this.checkpoint.counts
-    return { written: combineCounts(total, start.counts, -1), total, ...plan.source.findings }
+    const written = combineCounts(total, start.counts, -1)
+    return { written, total, skipped: this.skipped.first, ...plan.source.findings }
   }
 
   private progress(): ImportProgress {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
 import { DomainError } from '../errors.ts'
+import { filledCount, namedSeparators, type Separator, splitFields } from './separated.ts'
 import {
   type BadLines,
   fieldCount,
   type Line,
   lengthProblem,
   shortened,
-  splitCsv,
   TextFile,
 } from './text-file.ts'
 import { type NamedBy, nameProblem, parseUserName, type UserName } from './user-names.ts'
@@ -194,26 +194,55 @@ export interface RelationFindings {
   /** How many of these rows contradict themselves, by kind. */
   readonly contradictions: Readonly<Record<Contradiction, number>>
   readonly bad: BadLines
+  /** All lines: the sum of the others. */
+  readonly lines: Readonly<Record<'read' | 'rows' | 'headings' | 'empty' | 'invalid', number>>
 }
 
 const noFindings = () => ({
   rows: 0,
+  headings: 0,
   contradictions: Object.fromEntries(contradictions.map((kind) => [kind, 0])) as Record<
     Contradiction,
     number
   >,
 })
 
-/** A file of relations: CSV with a header line, or JSONL. Blank lines are skipped. */
+/** The columns of a CSV file. */
+interface Header {
+  readonly names: readonly string[]
+  readonly separator: Separator
+}
+
+const expected = {
+  sentence: 'Give a CSV file with a header, or JSON with one object a line.',
+  reads: /^\s*\{/,
+}
+
+/** Reads the header with the separator that makes one of it. @returns the problem with the line if none does. */
+function readHeader(text: string, separators: readonly Separator[]): Header | string {
+  let problem: string | undefined
+  for (const separator of separators) {
+    const fields = splitFields(text, separator)
+    const names = typeof fields === 'string' ? fields : fields.slice(0, filledCount(fields))
+    const problemHere = typeof names === 'string' ? names : headerProblem(names)
+    if (typeof names !== 'string' && !problemHere) return { names, separator }
+    // The first separator is the usual one, unless another one parts several columns.
+    if (problem === undefined || names.length > 1) problem = problemHere
+  }
+  return problem ?? ''
+}
+
+/**
+ * A file of relations: CSV with a header line, or JSONL. One separator holds for a CSV file: commas, semicolons, tabs,
+ * pipes, or what a first line `sep=` names. Blank lines are skipped.
+ */
 export class RelationFile {
   private found = noFindings()
 
   private constructor(
     readonly file: TextFile,
     /** The columns of a CSV file, and the line that names them. */
-    private readonly header:
-      | { readonly line: number; readonly names: readonly string[] }
-      | undefined,
+    private readonly header: (Header & Pick<Line, 'line'>) | undefined,
     private readonly namedBy: NamedBy,
   ) {}
 
@@ -222,21 +251,30 @@ export class RelationFile {
    * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or its header names other columns.
    */
   static async open(path: string, namedBy?: NamedBy): Promise<RelationFile> {
-    const file = await TextFile.open(path)
+    const file = await TextFile.open(path, expected)
+    let named: readonly Separator[] | undefined
     for await (const { line, text } of file.lines()) {
       if (text.startsWith('{')) break
-      const names = splitCsv(text)
-      const problem = typeof names === 'string' ? names : headerProblem(names)
-      if (typeof names === 'string' || problem)
-        throw new DomainError('BAD_USER_INPUT', `${path}: line ${line} ${problem}`)
-      return new RelationFile(file, { line, names }, namedBy)
+      const separators = named ? undefined : namedSeparators(text)
+      if (separators) {
+        named = separators
+        continue
+      }
+      const header = readHeader(text, named ?? [',', ';', '\t', '|'])
+      if (typeof header === 'string')
+        throw new DomainError('BAD_USER_INPUT', `${path}: line ${line} ${header}`)
+      return new RelationFile(file, { line, ...header }, namedBy)
     }
     return new RelationFile(file, undefined, namedBy)
   }
 
   /** The findings of the latest stream of {@link rows}. */
   get findings(): RelationFindings {
-    return { ...this.found, bad: this.file.bad }
+    const { bad, lineCount: read } = this.file
+    const { headings, rows, contradictions } = this.found
+    const empty = read - rows - headings - bad.count
+    const lines = { read, rows, headings, empty, invalid: bad.count }
+    return { rows, contradictions, bad, lines }
   }
 
   /**
@@ -247,8 +285,12 @@ export class RelationFile {
     const findings = noFindings()
     this.found = findings
     const relations = this.file.rows(({ line, text }) => {
-      if (line === this.header?.line) return undefined
+      if (this.header && line <= this.header.line) {
+        findings.headings++
+        return undefined
+      }
       const fields = this.columnsOf(text)
+      if (fields === undefined) return undefined
       return typeof fields === 'string' ? fields : parseRelation(fields, nowMs, this.namedBy)
     })
     for await (const { line, follower, followee, ...times } of relations) {
@@ -259,15 +301,17 @@ export class RelationFile {
     }
   }
 
-  /** Returns the columns of a line, or the problem with the line. */
-  private columnsOf(text: string): Readonly<Record<string, unknown>> | string {
+  /** Returns the columns of a line, the problem with the line, or undefined if all fields are empty. */
+  private columnsOf(text: string): Readonly<Record<string, unknown>> | string | undefined {
     const tooLong = lengthProblem(text)
     if (tooLong) return tooLong
     if (!this.header) return objectIn(text) ?? 'is no JSON object'
-    const { names } = this.header
-    const fields = splitCsv(text)
+    const { names, separator } = this.header
+    const fields = splitFields(text, separator)
     if (typeof fields === 'string') return fields
-    if (fields.length !== names.length) {
+    const count = filledCount(fields)
+    if (count === 0) return undefined
+    if (fields.length < names.length || count > names.length) {
       return `has ${fieldCount(fields.length)}, the header ${names.length}`
     }
     return Object.fromEntries(names.map((name, at) => [name, fields[at]]))

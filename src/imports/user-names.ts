@@ -7,10 +7,14 @@ export type UserName = string
 /** Whose subjects the names of a file are. Undefined: they are handles. */
 export type NamedBy = SubjectIssuer | undefined
 
-/** Reads a name. A handle becomes lower case. @returns undefined if no user can have it. */
+/**
+ * Reads a name. A handle becomes lower case, and loses an `@` before it and invisible characters around it.
+ * @returns undefined if no user can have it, or if its bytes were not of the encoding of its file.
+ */
 export function parseUserName(text: string, namedBy: NamedBy): UserName | undefined {
-  if (namedBy === undefined) return parseHandle(text.toLowerCase())
-  return isSubject(text) ? text : undefined
+  if (namedBy !== undefined) return isSubject(text) && !text.includes('\uFFFD') ? text : undefined
+  const name = text.toLowerCase()
+  return parseHandle(name) ?? parseHandle(name.replace(/^\p{Cf}*@?|\p{Cf}+$/gu, ''))
 }
 
 /** Why {@link parseUserName} cannot read a name, as the end of a sentence. */

@@ -17,10 +17,12 @@ import {
   insertImportAccounts,
   type NamedPair,
 } from './import-accounts.ts'
+import { countSkipped, type SkippedPair } from './skipped-pairs.ts'
+import type { Line } from './text-file.ts'
 import type { NamedBy } from './user-names.ts'
 
 /** A pair of users as a file names them, with the history that an import adds to it. */
-export interface ImportedPair extends NamedPair {
+export interface ImportedPair extends NamedPair, Pick<Line, 'line'> {
   /** In the order of time; FOLLOWED and UNFOLLOWED alternate. An edge has the id of the last event. */
   readonly events: readonly {
     readonly id: EdgeId
@@ -53,7 +55,8 @@ export const zeroCounts = {
 export type PairCounter = keyof typeof zeroCounts
 
 /** An imported pair of accounts. `key` names it as its file does. */
-type AccountPair = Pair & Pick<ImportedPair, 'events'> & { readonly key: string }
+type AccountPair = Pair &
+  Pick<ImportedPair, 'events'> & { readonly key: string; readonly named: ImportedPair }
 
 /** How a run treats pairs. */
 export interface PairRules {
@@ -73,6 +76,8 @@ interface ClassifiedPairs {
   readonly older: readonly AccountPair[]
   readonly accounts: ImportAccounts
   readonly counts: Readonly<Record<PairCounter, number>>
+  /** The other pairs. */
+  readonly skipped: readonly SkippedPair[]
 }
 
 /** Decides which pairs an import writes. Writes nothing. Two to about forty commands per 6,000 pairs. */
@@ -88,15 +93,15 @@ export async function classifyPairs(
   const minted = new Set([...opened].map((handle) => ids.get(handle)))
   const living = following
     .filter((pair) => bothIn(pair, ids))
-    .map(
-      ({ follower, followee, events }): AccountPair => ({
+    .map((named): AccountPair => {
+      const { follower, followee, events } = named
+      return {
         follower: ids.get(follower) as UserId,
         followee: ids.get(followee) as UserId,
-        events,
         // No name has a line break.
-        key: `${follower}\n${followee}`,
-      }),
-    )
+        ...{ events, named, key: `${follower}\n${followee}` },
+      }
+    })
   const isOlder = ({ follower, followee }: Pair) => !minted.has(follower) && !minted.has(followee)
   const older = living.filter(isOlder)
   const stored = [
@@ -108,37 +113,38 @@ export async function classifyPairs(
   const restricted = await collections.restrictions.findOne({}, options)
   const blocks = await storedPairs(collections, tx, 'restrictions', restricted ? living : [])
   const byKey = new Map<string, AccountPair>()
-  let [existing, blocked] = [0, 0]
+  const skipped: SkippedPair[] = []
+  const skip = ({ line, follower, followee }: ImportedPair, reason: SkippedPair['reason']) =>
+    skipped.push({ line, follower, followee, reason })
+  for (const pair of pairs) {
+    const { follower, followee, events } = pair
+    if (events.length === 0) skip(pair, 'empty')
+    else if (unknown.has(follower) || unknown.has(followee)) skip(pair, 'unknown')
+    else if (!bothIn(pair, ids)) skip(pair, 'deleted')
+  }
   for (const pair of living) {
     const key = pairKey(pair)
     const isStored = stored.some((keys) => keys.has(key)) || previewed?.has(pair.key)
-    if (byKey.has(key) || isStored) existing++
-    else if (blocks.has(key)) blocked++
+    if (byKey.has(key) || isStored) skip(pair.named, 'known')
+    else if (blocks.has(key)) skip(pair.named, 'blocked')
     else byKey.set(key, pair)
   }
   const fresh = [...byKey.values()]
-  const nameless = following.filter(
-    ({ follower, followee }) => unknown.has(follower) || unknown.has(followee),
-  ).length
   const counts = {
     users: opened.size,
     pairs: fresh.length,
     edges: fresh.flatMap(edgeOf).length,
     events: fresh.reduce((count, { events }) => count + events.length, 0),
-    known: existing,
-    blocked,
-    deleted: following.length - living.length - nameless,
-    unknown: nameless,
-    empty: pairs.length - following.length,
+    ...countSkipped(skipped),
   }
-  return { fresh, older: fresh.filter(isOlder), accounts, counts }
+  return { fresh, older: fresh.filter(isOlder), accounts, counts, skipped }
 }
 
 /**
  * Writes pairs in the caller's transaction: accounts for names that have none, edges, history and exact counters.
  * Cost: {@link classifyPairs}, and five to twelve commands, of which new accounts take five.
  * @param createdAt the date of the new accounts.
- * @returns the new edges, and what was counted.
+ * @returns the new edges, what was counted, and the pairs that were skipped.
  */
 export async function writePairs(
   services: {
@@ -151,7 +157,8 @@ export async function writePairs(
   rules: PairRules,
 ) {
   const { collections, edges, stats } = services
-  const { fresh, older, accounts, counts } = await classifyPairs(collections, tx, pairs, rules)
+  const classified = await classifyPairs(collections, tx, pairs, rules)
+  const { fresh, older, accounts, counts, skipped } = classified
   const follows = fresh.flatMap(edgeOf)
   const changes = countEdges(follows)
   // A user who gets only a history must not be deleted at the same time.
@@ -181,7 +188,7 @@ export async function writePairs(
     )
     await collections.follow_events.insertMany(docs, tx)
   }
-  return { counts, follows }
+  return { counts, follows, skipped }
 }
 
 /** The edge that exists after the history of a pair. */

@@ -47,12 +47,12 @@ const viewerOf = async (subject: string) => {
 test('an edge of a file belongs to the account that has the handle now', async () => {
   const ann = await register('auth0|ann', 'ann')
   await rename(ann, 'anna')
-  expect(await load('ben anna\n')).toEqual({ users: 1, edges: 1, unknown: 0 })
+  expect(await load('ben anna\n')).toMatchObject({ users: 1, edges: 1, unknown: 0 })
   expect(await followersOf(ann)).toEqual(['ben'])
   const { handles } = app.database.collections
   await handles.updateOne({ _id: 'ann' }, { $set: { until: new Date(0) } })
   const other = await register('auth0|other', 'ann')
-  expect(await load('cem ann\n')).toEqual({ users: 1, edges: 1, unknown: 0 })
+  expect(await load('cem ann\n')).toMatchObject({ users: 1, edges: 1, unknown: 0 })
   expect(await followersOf(other)).toEqual(['cem'])
   expect(await followersOf(ann)).toEqual(['ben'])
 })
@@ -61,8 +61,8 @@ test('a handle that its former owner keeps opens no account, and its edges are s
   const dan = await register('auth0|dan', 'dan')
   await rename(dan, 'daniel')
   const file = 'dan eli\nfay dan\nfay gus\n'
-  expect(await load(file)).toEqual({ users: 2, edges: 1, unknown: 0 })
-  expect(await load(`${file}# again\n`)).toEqual({ users: 0, edges: 0, unknown: 0 })
+  expect(await load(file)).toMatchObject({ users: 2, edges: 1, unknown: 0 })
+  expect(await load(`${file}# again\n`)).toMatchObject({ users: 0, edges: 0, unknown: 0 })
   const { handles } = app.database.collections
   expect(await handles.findOne({ _id: 'dan' })).toMatchObject({ account: dan })
   expect(await handles.findOne({ _id: 'eli' })).toBeNull()
@@ -73,13 +73,13 @@ test('a handle whose account an earlier release removed opens no account', async
   const { users, user_stats, handles } = app.database.collections
   const hal = await register('auth0|hal', 'hal')
   for (const collection of [users, user_stats]) await collection.deleteOne({ _id: hal })
-  expect(await load('hal ian\njo hal\n')).toEqual({ users: 0, edges: 0, unknown: 0 })
+  expect(await load('hal ian\njo hal\n')).toMatchObject({ users: 0, edges: 0, unknown: 0 })
   expect(await handles.findOne({ _id: 'hal' })).toEqual({ _id: 'hal', account: hal })
 })
 
 test('an imported account signs in with the subject that is its handle', async () => {
   expect(await viewerOf('kim')).toEqual({ handle: null, user: null })
-  expect(await load('kim lea\n')).toEqual({ users: 2, edges: 1, unknown: 0 })
+  expect(await load('kim lea\n')).toMatchObject({ users: 2, edges: 1, unknown: 0 })
   const user = { handle: 'kim', following: { totalCount: 1 } }
   expect(await viewerOf('kim')).toEqual({ handle: 'kim', user })
 })

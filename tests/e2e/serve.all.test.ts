@@ -213,7 +213,10 @@ describe('the command line', () => {
     const { seconds, ...counts } = JSON.parse(lines.at(-1) ?? '')
     expect(seconds).toBeGreaterThan(0)
     const written = { users: 3, edges: 2, unknown: 0 }
-    expect(counts).toEqual({ ...written, badLines: 2, total: written })
+    const skipped = { known: 0, blocked: 0, deleted: 0 }
+    const all = { ...written, ...skipped }
+    const held = { read: 5, edges: 2, headings: 0, comments: 1, empty: 0, self: 1, invalid: 1 }
+    expect(counts).toEqual({ ...all, badLines: 2, total: all, lines: held })
     expect(load.err().match(/line \d+/g)).toEqual(['line 3', 'line 5'])
     const { users, followers } = database.collections
     const imported = await users.find({ handle: /^l\d$/ }).toArray()

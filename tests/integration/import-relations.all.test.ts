@@ -59,12 +59,13 @@ describe.each(sampledFollowing(1))('%s', (following) => {
 
   test('an import of relations writes edges, their history and exact counters, as the latest event decides', async () => {
     const at = Date.UTC(2026, 0, 2)
-    expect(await run({ now: () => at })).toEqual({
+    expect(await run({ now: () => at })).toMatchObject({
       written: { ...written, ...passedOver },
       total: { ...written, ...passedOver },
       rows: 10,
       contradictions,
       bad: { count: 0, first: [] },
+      lines: { rows: 10, headings: 1, empty: 0, invalid: 0 },
     })
     const { followers, follow_events, user_stats, users } = harness.database.collections
     const { idOf, handleOf } = await readAccountNames(harness.database.collections)

@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EdgeList } from '../../src/imports/edge-list.ts'
-import { badLinesKept, lineUnitsMax, quoteProblem } from '../../src/imports/text-file.ts'
+import { quoteProblem } from '../../src/imports/separated.ts'
+import { badLinesKept, lineUnitsMax } from '../../src/imports/text-file.ts'
 import type { NamedBy } from '../../src/imports/user-names.ts'
 
 let folder = ''
@@ -49,7 +50,7 @@ describe('formats', () => {
   })
 
   test('names in an edge list of subjects keep their case, and may have any characters but control characters', async () => {
-    const text = 'auth0|Ann,"google, ""oauth2""|7"\nÉva 王\nann \u0007\n'
+    const text = 'auth0|Ann,"google, ""oauth2""|7"\nÉva,王\nann,\u0007\n'
     const { edges, bad } = await parsed(text, 'subjects.csv', { issuer: '', isMain: true })
     expect(edges).toEqual(['auth0|Ann>google, "oauth2"|7', 'Éva>王'])
     expect(bad.first).toMatchObject([
@@ -63,8 +64,21 @@ describe('formats', () => {
     expect((await parsed(content, 'a.txt')).edges).toEqual(['1>0', '15>0'])
   })
 
-  test('an empty edge list has no edges', async () => {
-    expect((await parsed('')).edges).toEqual([])
+  test('UTF-16 without a byte order mark, and line ends across chunks, are read', async () => {
+    const content = Buffer.from('1 0\r\n15 0\r', 'utf16le')
+    expect((await parsed(content)).edges).toEqual(['1>0', '15>0'])
+    // Each chunk of a file has 65,536 bytes.
+    const long = await parsed(`${'1 0  \r\n'.repeat(20_000)}15 0`)
+    expect(long.lines).toHaveLength(20_001)
+    expect(long.lines.at(-1)).toBe(20_001)
+  })
+
+  test('bytes that are not UTF-8 make no subject, and do not matter beside handles', async () => {
+    const content = Buffer.from('ann,bob,caf\xe9\nann,cem,caf\xe9\nann,Jos\xe9,x\n', 'latin1')
+    expect((await parsed(content)).edges).toEqual(['ann>bob', 'ann>cem'])
+    const subjects = await parsed(content, 'latin1.csv', { issuer: '', isMain: true })
+    expect(subjects.edges).toEqual(['ann>bob', 'ann>cem'])
+    expect(subjects.bad.first.map(({ line }) => line)).toEqual([3])
   })
 })
 
@@ -77,7 +91,7 @@ describe('header', () => {
     ['ann,bob\nbob,cy', ['ann>bob', 'bob>cy']],
     ['ann,bob\n1,cy', ['ann>bob', '1>cy']],
     ['ann,bob', ['ann>bob']],
-    ['1,2\nfrom,to', ['1>2', 'from>to']],
+    ['1,2\nfrom,to\nto,1', ['1>2', 'from>to', 'to>1']],
   ])('the header of an edge list is recognised: %j', async (content, edges) => {
     const found = await parsed(content)
     expect(found.edges).toEqual(edges)
@@ -89,25 +103,35 @@ describe('bad lines', () => {
   test('each invalid line of an edge list is reported with its number and problem, and reading continues', async () => {
     const long = 'x'.repeat(lineUnitsMax + 1)
     const { edges, lines, bad } = await parsed(
-      `# c\nann\nann bob 1 2\nann b@b\nann Ann\na b w\n${long}\n1 2\n`,
+      `# c\nann\nann bob 1 2\nann b@b\nann Ann\na b w\n${long}\n${'1 2\n'.repeat(6)}`,
     )
-    expect(edges).toEqual(['1>2'])
-    expect(lines).toEqual([8])
+    expect(edges).toEqual(Array(6).fill('1>2'))
+    expect(lines[0]).toBe(8)
     expect(bad.count).toBe(6)
     expect(bad.first.map(({ line, problem }) => `${line}: ${problem}`)).toEqual([
       expect.stringContaining('2: has 1 field,'),
       expect.stringContaining('3: has 4 fields,'),
       expect.stringContaining('4: "b@b" is not a handle'),
       '5: "ann" would follow itself',
-      expect.stringContaining('6: "w" is not a weight'),
+      expect.stringContaining('6: has 3 fields,'),
       expect.stringContaining('7: is longer than'),
     ])
   })
 
   test('a quoted field of an edge list holds commas and quotes, and an open quote is reported', async () => {
-    const lines = ['1,2', '"a,b",c', '"say ""hi""",c', '"1, 2', '3,x"4"', '"5", "6"']
+    const lines = [
+      '1,2',
+      '"a,b",c',
+      '"say ""hi""",c',
+      '"1, 2',
+      '3,x"4"',
+      '"5", "6"',
+      '7,8',
+      '9,7',
+      '7,9',
+    ]
     const { edges, bad } = await parsed(lines.join('\n'))
-    expect(edges).toEqual(['1>2', '5>6'])
+    expect(edges).toEqual(['1>2', '5>6', '7>8', '9>7', '7>9'])
     expect(bad.first.map(({ line, problem }) => `${line}: ${problem}`)).toEqual([
       expect.stringContaining('2: "a,b" is not a handle'),
       expect.stringContaining('3: "say "hi"" is not a handle'),
@@ -117,7 +141,7 @@ describe('bad lines', () => {
   })
 
   test('all invalid lines are counted and the first twenty kept, afresh on each read', async () => {
-    const { bad, list } = await parsed('oops\n'.repeat(50))
+    const { bad, list } = await parsed(`${'1 2\n'.repeat(60)}${'oops\n'.repeat(50)}`)
     expect(bad.count).toBe(50)
     expect(bad.first).toHaveLength(badLinesKept)
     for (let walk = 0; walk < 2; walk++) {
@@ -138,7 +162,10 @@ describe('files', () => {
 
   test('an endless line is not held in memory', async () => {
     const path = join(folder, 'long.gz')
-    await writeFile(path, gzipSync(Buffer.alloc(200_000_000, 'x')))
+    await writeFile(
+      path,
+      gzipSync(Buffer.concat([Buffer.from('1 2\n3 1\n'), Buffer.alloc(200_000_000, 'x')])),
+    )
     const source = new URL('../../src/imports/edge-list.ts', import.meta.url)
     const script = `
       const { EdgeList } = await import('${source}')

@@ -190,6 +190,29 @@ describe('a file', () => {
     expect((await read(gzipSync(csv))).rows).toHaveLength(2)
   })
 
+  test.each([
+    ['semicolons', (text: string) => text.replaceAll(',', ';')],
+    [
+      'sep=, tabs, and a separator at each end',
+      (text: string) => `sep=\t\r\n${text.replaceAll(',', '\t').replaceAll('\n', '\t\r\n')}`,
+    ],
+    ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+    ['CR, and rows without a field', (text: string) => `${text},,,,,,\n,\n`.replaceAll('\n', '\r')],
+  ])('a relation file as a spreadsheet exports it is read: %s', async (_, change) => {
+    const { rows, bad, lines } = await read(change(csv))
+    expect(rows.map((row) => row.slice(2))).toEqual(['a>b TWITTER', 'b>c MEDIUM'])
+    expect(bad.count).toBe(0)
+    expect(lines.rows + lines.headings + lines.empty).toBe(lines.read)
+  })
+
+  test.each([
+    ['[{"user_id":"a","target_user_id":"b"}]', 'is JSON. Give'],
+    ['<follows/>', 'is XML'],
+    ['PK\u0003\u0004', 'is a ZIP archive'],
+  ])('a relation file of another format is refused as what it is: %j', async (content, message) => {
+    await expect(open(content)).rejects.toThrow(message)
+  })
+
   test('an empty relation file has no rows', async () => {
     expect(await read('')).toMatchObject({ rows: [], bad: { count: 0 } })
   })

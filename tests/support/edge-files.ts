@@ -1,0 +1,517 @@
+import { gzipSync } from 'node:zlib'
+
+/** An edge list as a tool or a person writes it, and what an import must make of it. */
+export interface EdgeFile {
+  readonly name: string
+  readonly content: string | Buffer
+  /** The names are subjects of this issuer, not handles. */
+  readonly issuer?: string
+  /** `from>to` of each edge in the order of the file. Undefined: the file is refused. */
+  readonly edges?: readonly string[]
+  /** The lines that hold no edge. Those that are not named are zero. */
+  readonly lines?: Readonly<
+    Partial<Record<'headings' | 'comments' | 'empty' | 'self' | 'invalid', number>>
+  >
+  /** What the refusal says. */
+  readonly refused?: string
+}
+
+const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')
+const abc = ['ann>bob', 'bob>cem', 'cem>ann']
+const numbers = ['1>2', '2>3', '3>1']
+
+/** Files that an import reads. */
+const readable: readonly EdgeFile[] = [
+  {
+    name: 'SNAP',
+    content:
+      '# Directed graph (each unordered pair of nodes is saved once): p2p.txt\n# Nodes: 3 Edges: 3\n# FromNodeId\tToNodeId\n1\t2\n2\t3\n3\t1\n',
+    edges: numbers,
+    lines: { comments: 3 },
+  },
+  {
+    name: 'SNAP with signs',
+    content: '# FromNodeId\tToNodeId\tSign\n1\t2\t-1\n2\t3\t1\n3\t1\t1\n',
+    edges: numbers,
+    lines: { comments: 1 },
+  },
+  {
+    name: 'SNAP with times',
+    content: '1 2 1082040961\n2 3 1082155839\n3 1 1082414391\n',
+    edges: numbers,
+  },
+  {
+    name: 'MUSAE, a heading of id_1,id_2',
+    content: 'id_1,id_2\n1,2\n2,3\n3,1\n',
+    edges: numbers,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'KONECT',
+    content: '% sym unweighted\n% 3 3 3\n1 2 \n2 3 \n3 1 \n',
+    edges: numbers,
+    lines: { comments: 2 },
+  },
+  {
+    name: 'KONECT with weights and times',
+    content: '% asym weighted\n1 2\t1 1082040961\n2 3\t1 1082155839\n3 1\t1 1082414391\n',
+    edges: numbers,
+    lines: { comments: 1 },
+  },
+  {
+    name: 'Matrix Market, with a line of sizes',
+    content: '%%MatrixMarket matrix coordinate pattern symmetric\n%\n3 3 3\n1 2\n2 3\n3 1\n',
+    edges: numbers,
+    lines: { comments: 2, headings: 1 },
+  },
+  {
+    name: 'NetworkX write_edgelist',
+    content: "ann bob {}\nbob cem {'weight': 3, 'since': '2020 01'}\ncem ann {}\n",
+    edges: abc,
+  },
+  {
+    name: 'NetworkX write_weighted_edgelist',
+    content: 'ann bob 1.5\nbob cem 2\ncem ann 7e-1\n',
+    edges: abc,
+  },
+  {
+    name: 'NetworkX with commas',
+    content: "ann,bob,{'weight': 3, 'since': 2020}\nbob,cem,{}\ncem,ann,{}\n",
+    edges: abc,
+  },
+  {
+    name: 'pandas with its index',
+    content: ',source,target\n0,ann,bob\n1,bob,cem\n2,cem,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Gephi edges',
+    content:
+      'Source,Target,Type,Id,Label,timeset,Weight\nann,bob,Directed,0,,,1.0\nbob,cem,Directed,1,"one, two",,1.0\ncem,ann,Directed,2,,,2.0\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Gephi with semicolons, and the target first',
+    content: 'Id;Target;Source;Label\n0;bob;ann;x\n1;cem;bob;\n2;ann;cem;\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Neo4j admin import',
+    content:
+      ':START_ID,since:int,:END_ID,:TYPE\nann,2019,bob,FOLLOWS\nbob,2020,cem,FOLLOWS\ncem,2021,ann,FOLLOWS\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Neo4j admin import with an id space',
+    content:
+      ':START_ID(User-ID);:END_ID(User-ID);:TYPE\nann;bob;FOLLOWS\nbob;cem;FOLLOWS\ncem;ann;FOLLOWS\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Neo4j cypher-shell',
+    content: 'a.name, b.name\n"ann", "bob"\n"bob", "cem"\n"cem", "ann"\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Neo4j apoc.export.csv, with its nodes',
+    content:
+      '"_id","_labels","name","_start","_end","_type"\n"1",":User","ann",,,\n,,,"1","2","FOLLOWS"\n,,,"2","3","FOLLOWS"\n,,,"3","1","FOLLOWS"\n',
+    edges: numbers,
+    lines: { headings: 1, invalid: 1 },
+  },
+  {
+    name: 'R write.csv with names of rows',
+    content: '"","from","to"\n"1","ann","bob"\n"2","bob","cem"\n"3","cem","ann"\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'R write.table, whose heading has a field less',
+    content: '"from" "to"\n"1" "ann" "bob"\n"2" "bob" "cem"\n"3" "cem" "ann"\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'R read.table names',
+    content: 'V1\tV2\nann\tbob\nbob\tcem\ncem\tann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  { name: 'igraph ncol', content: 'ann bob 3\nbob cem\ncem ann 0.5\n', edges: abc },
+  {
+    name: 'Excel in German: sep=, semicolons, decimal commas, empty rows',
+    content:
+      'sep=;\r\nFollower Name;Followee Name;Gewicht\r\nann;bob;0,5\r\nbob;cem;1,25\r\ncem;ann;2\r\n;;\r\n;;\r\n',
+    edges: abc,
+    lines: { headings: 2, empty: 2 },
+  },
+  {
+    name: 'Excel Unicode text: UTF-16 with tabs',
+    content: utf16('Abonn\u00e9\tAbonnement\r\nann\tbob\r\nbob\tcem\r\ncem\tann\r\n'),
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'UTF-16 of big endian',
+    content: utf16('from,to\nann,bob\nbob,cem\ncem,ann\n').swap16(),
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Excel CSV UTF-8 with a byte order mark',
+    content: '\uFEFFfollower,followee\r\nann,bob\r\nbob,cem\r\ncem,ann\r\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Excel for Mac: lines end with CR',
+    content: 'from;to\rann;bob\rbob;cem\rcem;ann\r',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'LibreOffice: all quoted, trailing separators',
+    content: '"Follower","Followee",""\n"ann","bob",\n"bob","cem",\n"cem","ann",""\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Google Sheets: no-break spaces, blanks and empty rows',
+    content: 'User, Follows\n\u00a0ann , bob\nbob,\u00a0cem\u00a0\n  \n,\n cem,ann\n',
+    edges: abc,
+    lines: { headings: 1, empty: 2 },
+  },
+  {
+    name: 'two empty lines and a comment before the heading',
+    content: '\n\n// exported today\nsource target\nann bob\nbob cem\ncem ann\n',
+    edges: abc,
+    lines: { headings: 1, comments: 1, empty: 2 },
+  },
+  {
+    name: 'pipes',
+    content: 'user_a|user_b\nann|bob\nbob|cem\ncem|ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'psql: an aligned table',
+    content:
+      ' follower | followee \n----------+----------\n ann      | bob\n bob      | cem\n cem      | ann\n(3 rows)\n',
+    edges: abc,
+    lines: { headings: 1, comments: 1, invalid: 1 },
+  },
+  {
+    name: 'mysql: a table with frames',
+    content:
+      '+------+------+\n| from | to   |\n+------+------+\n| ann  | bob  |\n| bob  | cem  |\n| cem  | ann  |\n+------+------+\n',
+    edges: abc,
+    lines: { headings: 1, comments: 3 },
+  },
+  {
+    name: 'a table of SQL with an id and dates',
+    content:
+      'id,follower_id,followed_id,created_at\n10,ann,bob,2024-01-02 03:04:05\n11,bob,cem,2024-01-02 03:04:05\n12,cem,ann,2024-01-02 03:04:05\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'following_user_id, followed_user_id',
+    content: 'followed_user_id,following_user_id\nbob,ann\ncem,bob\nann,cem\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'user and follower: the second follows the first',
+    content: 'user_id\tfollower_id\n2\t1\n3\t2\n1\t3\n',
+    edges: numbers,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'French',
+    content: 'suiveur;suivi\nann;bob\nbob;cem\ncem;ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Spanish',
+    content: 'Seguidor,Seguido\nann,bob\nbob,cem\ncem,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'German',
+    content: 'von;nach;seit\nann;bob;2020\nbob;cem;2021\ncem;ann;2022\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Russian',
+    content: 'подписчик,автор\nann,bob\nbob,cem\ncem,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'labels in the third column',
+    content: 'ann,bob,friend\nbob,cem,"a, b"\ncem,ann,\n',
+    edges: abc,
+  },
+  {
+    name: 'names with @ and capitals',
+    content: '@Ann,@Bob\n@bob,\u200bcem\nCEM,@ann\n',
+    edges: abc,
+  },
+  {
+    name: 'self edges, duplicates and malformed lines',
+    content: 'ann bob\nbob bob\nann bob\nbob cem\ncem a@b\ncem ann\n',
+    edges: ['ann>bob', 'ann>bob', 'bob>cem', 'cem>ann'],
+    lines: { self: 1, invalid: 1 },
+  },
+  {
+    name: 'two files, one behind the other',
+    content: 'from,to\nann,bob\nbob,cem\nfrom,to\ncem,ann\n',
+    edges: abc,
+    lines: { headings: 2 },
+  },
+  {
+    name: 'gzip',
+    content: gzipSync('from,to\nann,bob\nbob,cem\ncem,ann\n'),
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  { name: 'one line', content: 'ann,bob', edges: ['ann>bob'] },
+  {
+    name: 'a heading and one edge',
+    content: 'follower,followee\nann,bob\n',
+    edges: ['ann>bob'],
+    lines: { headings: 1 },
+  },
+  {
+    name: 'handles that look like headings',
+    content: 'user1 user2\nuser2 user3\nuser4 user1\n',
+    edges: ['user1>user2', 'user2>user3', 'user4>user1'],
+  },
+  { name: 'single letters', content: 'a b\nb c\nc a\n', edges: ['a>b', 'b>c', 'c>a'] },
+  {
+    name: 'pairs that do not meet',
+    content: 'ann,bob\ncem,dan\neve,fay\n',
+    edges: ['ann>bob', 'cem>dan', 'eve>fay'],
+  },
+  { name: 'numbers before names', content: '17,23\nann,bob\n', edges: ['17>23', 'ann>bob'] },
+  {
+    name: 'names beside numbers that meet',
+    content: 'ann,bob\n17,ann\n23,17\n',
+    edges: ['ann>bob', '17>ann', '23>17'],
+  },
+  { name: 'a name beside a number', content: 'ann,17\n17,23\n', edges: ['ann>17', '17>23'] },
+  {
+    name: 'subjects of Auth0',
+    issuer: '',
+    content: 'follower,followee\nauth0|5f7c,"google, ""oauth2""|7"\ngoogle-oauth2|1,auth0|5f7c\n',
+    edges: ['auth0|5f7c>google, "oauth2"|7', 'google-oauth2|1>auth0|5f7c'],
+    lines: { headings: 1 },
+  },
+  {
+    name: 'subjects that are addresses of mail',
+    issuer: '',
+    content: 'ann@a.example;bob@b.example;0,5\nbob@b.example;ann@a.example;1,5\n',
+    edges: ['ann@a.example>bob@b.example', 'bob@b.example>ann@a.example'],
+  },
+  {
+    name: 'a title above the heading',
+    content: 'Followers of 2026,,\n,,\nFollower,Followee,Since\nann,bob,1\nbob,cem,2\ncem,ann,3\n',
+    edges: abc,
+    lines: { headings: 1, empty: 1, invalid: 1 },
+  },
+  {
+    name: 'ids and names of both',
+    content:
+      'user_id,user_screen_name,follower_id,follower_screen_name\n2,bob,1,ann\n3,cem,2,bob\n1,ann,3,cem\n',
+    edges: numbers,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'Person A and Person B',
+    content: 'Person A,Person B,Since\nann,bob,1\nbob,cem,2\ncem,ann,3\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'an unknown word beside follower and followee',
+    content: 'follower_xy,followee_xy\nann,bob\nbob,cem\ncem,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'a table of Markdown',
+    content: '| who | whom |\n|:--|--:|\n| ann | bob |\n| bob | cem |\n| cem | ann |\n',
+    edges: abc,
+    lines: { headings: 1, comments: 1 },
+  },
+  {
+    name: 'a comment that names the target first',
+    content: '# ToNodeId\tFromNodeId\n2\t1\n3\t2\n1\t3\n',
+    edges: numbers,
+    lines: { comments: 1 },
+  },
+]
+
+const refusedAs = (name: string, content: string | Buffer, refused: string): EdgeFile => ({
+  name,
+  content,
+  refused,
+})
+
+/** Files that an import refuses as a whole. */
+const unreadable: readonly EdgeFile[] = [
+  refusedAs(
+    'Mastodon following_accounts.csv',
+    'Account address,Show boosts,Notify on new posts,Languages\ngargron@mastodon.social,true,false,\nann@a.example,true,true,"en, de"\n',
+    'line 1',
+  ),
+  refusedAs(
+    'Mastodon followers.csv',
+    'Account address\ngargron@mastodon.social\nann@a.example\n',
+    'line 1',
+  ),
+  refusedAs('Mastodon blocked_accounts.csv', 'gargron@mastodon.social\nann@a.example\n', 'line 1'),
+  refusedAs(
+    'Mastodon muted_accounts.csv',
+    'Account address,Hide notifications\nann@a.example,true\n',
+    'line 1',
+  ),
+  {
+    ...refusedAs(
+      'Mastodon accounts as subjects',
+      'Account address,Show boosts\nann@a.example,true\nbob@a.example,true\n',
+      'line 1',
+    ),
+    issuer: '',
+  },
+  refusedAs('Mastodon lists.csv', 'friends,ann@a.example\nfriends,bob@b.example\n', 'line 1'),
+  refusedAs(
+    'handles of other servers',
+    '@ann@a.example,@bob@b.example\n@bob@b.example,@ann@a.example\n',
+    'line 1',
+  ),
+  refusedAs(
+    'addresses of profiles',
+    'https://x.com/ann,https://x.com/bob\nhttps://x.com/bob,https://x.com/ann\n',
+    'line 1',
+  ),
+  refusedAs(
+    'Bluesky did',
+    'did:plc:z72i7hdynmk6r22z27h6tvur,did:plc:ewvi7nxzyoun6zhxrhs64oiz\n',
+    'line 1',
+  ),
+  refusedAs(
+    'Bluesky CAR',
+    Buffer.from([
+      0x3a, 0xa2, 0x65, 0x72, 0x6f, 0x6f, 0x74, 0x73, 0x81, 0xd8, 0x2a, 0x58, 0x25, 0, 1,
+    ]),
+    'binary',
+  ),
+  refusedAs(
+    'Twitter archive',
+    'window.YTD.following.part0 = [\n  {\n    "following" : {\n      "accountId" : "12"\n    }\n  }\n]\n',
+    'Twitter',
+  ),
+  refusedAs(
+    'Instagram JSON',
+    '{\n  "relationships_following": [\n    {"title": "", "string_list_data": [{"href": "https://www.instagram.com/ann", "value": "ann"}]}\n  ]\n}\n',
+    'JSON',
+  ),
+  refusedAs('JSON lines', '{"from":"ann","to":"bob"}\n{"from":"bob","to":"cem"}\n', 'JSON'),
+  refusedAs('node-link JSON', '[["ann","bob"]]', 'JSON'),
+  refusedAs(
+    'GraphML',
+    '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<graph edgedefault="directed">\n<edge source="ann" target="bob"/>\n</graph></graphml>\n',
+    'XML',
+  ),
+  refusedAs('GEXF without a declaration', '<gexf version="1.3">\n</gexf>\n', 'XML'),
+  refusedAs('GEXF in UTF-16', utf16('<gexf version="1.3">\n</gexf>\n'), 'XML'),
+  refusedAs('a page of HTML', '\n<!DOCTYPE html>\n<html><body>Sign in</body></html>\n', 'HTML'),
+  refusedAs(
+    'GML',
+    'Creator "igraph version 0.10"\nVersion 1\ngraph\n[\n  directed 1\n  node\n  [\n    id 0\n  ]\n]\n',
+    'GML',
+  ),
+  refusedAs('Pajek', '*Vertices 2\n1 "ann"\n2 "bob"\n*Arcs\n1 2 1\n', 'Pajek'),
+  refusedAs('Graphviz', '// generated\ndigraph G {\n  ann -> bob;\n}\n', 'Graphviz'),
+  refusedAs(
+    'GDF',
+    'nodedef>name VARCHAR,label VARCHAR\nann,Ann\nedgedef>node1 VARCHAR,node2 VARCHAR\nann,bob\n',
+    'GDF',
+  ),
+  refusedAs('UCINET', 'dl n=2 format=edgelist1\nlabels:\nann,bob\ndata:\n1 2\n', 'UCINET'),
+  refusedAs('DIMACS', 'c a graph\np edge 3 2\ne 1 2\ne 2 3\n', 'DIMACS'),
+  refusedAs(
+    'a dump of SQL',
+    'CREATE TABLE follows (a int, b int);\nINSERT INTO follows VALUES (1,2),(2,3);\n',
+    'SQL',
+  ),
+  refusedAs(
+    'an Excel workbook',
+    Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(60, 1)]),
+    'ZIP',
+  ),
+  refusedAs('an old Excel workbook', Buffer.from('d0cf11e0a1b11ae10000', 'hex'), 'binary'),
+  refusedAs('zstd', Buffer.from('28b52ffd2400010000', 'hex'), 'zstd'),
+  refusedAs('Parquet', Buffer.from('PAR1\u0015\u0000\u0015'), 'Parquet'),
+  refusedAs(
+    'NetworkX write_adjlist',
+    '#/usr/bin/export.py\n# GMT Thu Jan  1 00:00:00 2026\n#\nann bob cem dan\nbob cem\ncem dan\ndan\n',
+    'adjacency',
+  ),
+  refusedAs(
+    'an adjacency list of three names a line',
+    'ann,bob,cem\nbob,cem,ann\ncem,ann,bob\n',
+    'line 1',
+  ),
+  refusedAs(
+    'NetworkX write_multiline_adjlist',
+    'ann 2\nbob {}\ncem {}\nbob 1\ncem {}\ncem 0\n',
+    'adjacency',
+  ),
+  refusedAs('an adjacency matrix', ';ann;bob;cem\nann;0;1;0\nbob;0;0;1\ncem;1;0;0\n', 'line 1'),
+  refusedAs('single letters above names', 'u,v\nann,bob\nbob,cem\ncem,ann\n', 'line 1 "u,v"'),
+  refusedAs('names above numbers', 'ann,bob\n17,23\n', 'line 1 "ann,bob"'),
+  refusedAs('names above many numbers', 'ann,bob\n17,23\n18,23\n23,17\n', 'line 1 "ann,bob"'),
+  refusedAs(
+    'unknown words above names that meet',
+    'zyx;zyw\nann;bob\nbob;cem\ncem;ann\n',
+    'line 1 "zyx;zyw"',
+  ),
+  refusedAs(
+    'headings that are also handles',
+    'follower,followee\nfollowee,friend\nfriend,follower\n',
+    'line 1 "follower,followee"',
+  ),
+  refusedAs(
+    'accounts of one table',
+    'id,name,email\n1,ann,a@b.example\n2,bob,b@b.example\n',
+    'line 1',
+  ),
+  refusedAs('separators that differ in most lines', 'ann,bob\nbob;cem\ncem|ann\n', 'line 1'),
+  refusedAs('an empty file', '', 'no edge'),
+  refusedAs('only a heading', 'follower,followee\n', 'no edge'),
+  refusedAs('only comments', '# nothing\n\n', 'no edge'),
+  refusedAs('only a self edge', 'ann,ann\n', 'no edge'),
+  refusedAs('one name a line', 'ann\nbob\n', 'line 1'),
+  refusedAs('a sorted file', 'ann,bob\nbob,cem\nfollower,followee\n', 'line 3 "follower,followee"'),
+  refusedAs('people with a number', 'name,age\nann,30\nbob,31\ncem,32\n', 'line 1 "name,age"'),
+  refusedAs('pandas without names of columns', '0,1\nann,bob\nbob,cem\n', 'line 1 "0,1"'),
+  refusedAs('a profile list', 'Username,Full Name,URL\nann,Ann A,https://a.example\n', 'line 1'),
+  refusedAs('PDF', '%PDF-1.4\nann bob\n', 'PDF'),
+  refusedAs('TGF', '1 Ann\n2 Bob\n#\n1 2 follows\n', 'TGF'),
+  refusedAs('METIS', '3 2\n2\n1 3\n2\n', 'line 2'),
+  refusedAs('arrows', 'ann -> bob\nbob -> cem\n', 'line 1'),
+]
+
+/** Files of many tools, each with what an import must make of it. */
+export const edgeFiles: readonly EdgeFile[] = [...readable, ...unreadable]

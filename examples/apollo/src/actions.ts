@@ -1,8 +1,14 @@
 import type { ApolloCache, ApolloClient, OperationVariables } from '@apollo/client'
+import { CombinedGraphQLErrors } from '@apollo/client/errors'
 import { useApolloClient } from '@apollo/client/react'
 import type { UserProfileFragment } from '@feedline/client'
 import * as documents from '@feedline/client'
-import { type NewAccount, reportProblem, type ShownPost } from '@feedline/example-ui'
+import {
+  type NewAccount,
+  type ProfileChanges,
+  reportProblem,
+  type ShownPost,
+} from '@feedline/example-ui'
 import { useMemo } from 'react'
 
 /** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
@@ -56,6 +62,17 @@ function createActions(client: ApolloClient) {
       variables: inputOf(account, clientMutationId),
       update: dropAll,
     })
+
+  const updateUser = (changes: ProfileChanges, clientMutationId: string) =>
+    client
+      .mutate({
+        mutation: documents.UpdateUserDocument,
+        variables: inputOf(changes, clientMutationId),
+      })
+      .catch((error: unknown) => {
+        const [refusal] = CombinedGraphQLErrors.is(error) ? error.errors : []
+        throw refusal ? new Error(refusal.message, { cause: refusal.extensions }) : error
+      })
 
   const isHandleAvailable = async (handle: string) => {
     const query = { query: documents.IsHandleAvailableDocument, variables: { handle } }
@@ -163,7 +180,7 @@ function createActions(client: ApolloClient) {
     })
 
   return {
-    ...{ createUser, isHandleAvailable, like, follow, block, setGroups },
+    ...{ createUser, updateUser, isHandleAvailable, like, follow, block, setGroups },
     ...{ publish, deletePost, addComment, deleteComment },
   }
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { Link, navigate } from './address'
 import { useDraftId } from './draft-id'
 import {
@@ -8,9 +8,8 @@ import {
   type HandleCheck,
   HandleField,
   handleRule,
-  type Mistakes,
-  mistakesOf,
   toHandle,
+  useRefusal,
 } from './form'
 import { isHandle } from './session'
 
@@ -38,21 +37,9 @@ export interface EditProfileProps {
 
 /** The form of the viewer's profile. It sends what was changed alone, and then leads to the profile. */
 export function EditProfile({ user, onSave, isHandleAvailable }: EditProfileProps) {
-  const fields = useRef<HTMLDivElement>(null)
-  const [mistakes, setMistakes] = useState<Mistakes>({})
-  const [problem, setProblem] = useState<unknown>()
-  const [refusals, setRefusals] = useState(0)
+  const { ref, mistakes, problem, refuse, refuseBy, note } = useRefusal(labels)
   const [isSending, setSending] = useState(false)
   const { idOf } = useDraftId()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each refusal leads to its first field.
-  useEffect(() => {
-    fields.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
-  }, [refusals])
-  const refuse = (wrong: Mistakes, reason?: unknown) => {
-    setMistakes(wrong)
-    setProblem(reason)
-    setRefusals((count) => count + 1)
-  }
   const save = async (form: FormData) => {
     const changes = changesOf(user, form)
     const { handle = user.handle } = changes
@@ -62,14 +49,13 @@ export function EditProfile({ user, onSave, isHandleAvailable }: EditProfileProp
       if (Object.keys(changes).length > 0) await onSave(changes, idOf(JSON.stringify(changes)))
       navigate(`/users/${handle}`)
     } catch (error) {
-      const wrong = mistakesOf(error, labels)
       setSending(false)
-      refuse(wrong ?? {}, wrong ? undefined : error)
+      refuseBy(error)
     }
   }
   const check = async (handle: string, isStill: () => boolean) => {
     const mistake = handle === user.handle ? '' : await checkHandle(isHandleAvailable, handle)
-    if (isStill()) setMistakes((others) => ({ ...others, handle: mistake }))
+    if (isStill()) note('handle', mistake)
   }
   const field = (name: FieldName) => ({
     name,
@@ -92,7 +78,7 @@ export function EditProfile({ user, onSave, isHandleAvailable }: EditProfileProp
         </Link>
       }
     >
-      <div ref={fields} className="fields">
+      <div ref={ref} className="fields">
         <Field {...field('name')} required autoComplete="name" />
         <HandleField suggested={user.handle} mistake={mistakes.handle} onLeave={check} />
         <Field {...field('bio')} lines={4} />

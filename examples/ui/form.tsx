@@ -3,13 +3,16 @@ import {
   type InputHTMLAttributes,
   type ReactNode,
   type TextareaHTMLAttributes,
+  useEffect,
   useId,
+  useRef,
+  useState,
 } from 'react'
 import { Heading } from './address'
 import { messageOf } from './problems'
 import { isHandle } from './session'
 
-export interface FormProps {
+interface FormProps {
   readonly title: string
   readonly heading: string
   readonly hint: string
@@ -134,14 +137,45 @@ export async function checkHandle(isHandleAvailable: HandleCheck, handle: string
 }
 
 /** What is wrong with the fields of a form, by their names. */
-export type Mistakes = Readonly<Record<string, string>>
+type Mistakes = Readonly<Record<string, string>>
+
+/**
+ * Why a form was refused: what is wrong with its fields, and any other problem. A refusal moves the focus to the first
+ * wrong field of the element with the `ref`.
+ * @param labels of the fields, by their names.
+ */
+export function useRefusal(labels: Mistakes) {
+  const ref = useRef<HTMLDivElement>(null)
+  const [mistakes, setMistakes] = useState<Mistakes>({})
+  const [problem, setProblem] = useState<unknown>()
+  const [refusals, setRefusals] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each refusal moves the focus.
+  useEffect(() => {
+    ref.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [refusals])
+  const refuse = (wrong: Mistakes, reason?: unknown) => {
+    setMistakes(wrong)
+    setProblem(reason)
+    setRefusals((count) => count + 1)
+  }
+  return {
+    ...{ ref, mistakes, problem, refuse },
+    refuseBy: (error: unknown) => {
+      const wrong = mistakesOf(error, labels)
+      refuse(wrong ?? {}, wrong ? undefined : error)
+    },
+    /** Says what is wrong with one field, and leaves the focus where it is. */
+    note: (name: string, mistake: string) =>
+      setMistakes((others) => ({ ...others, [name]: mistake })),
+  }
+}
 
 /**
  * What the server says is wrong with fields.
  * @param error whose `cause` is the `extensions` of the server's error.
  * @param labels of the fields, by their names. Nothing, if it is about anything else.
  */
-export function mistakesOf(error: unknown, labels: Mistakes): Mistakes | undefined {
+function mistakesOf(error: unknown, labels: Mistakes): Mistakes | undefined {
   const { message, cause } = error as Error & { readonly cause?: WrongArguments }
   const { argument, arguments: wrong } = cause ?? {}
   const sentences = wrong?.map((one) => [one.argument, one.message] as const)

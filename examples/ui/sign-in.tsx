@@ -9,6 +9,7 @@ import {
   HandleField,
   handleRule,
   toHandle,
+  useRefusal,
 } from './form'
 import { isHandle, signIn, signInAs, useSession, useViewer } from './session'
 import { signInUrl } from './settings'
@@ -63,31 +64,30 @@ export interface SignUpProps {
   readonly isHandleAvailable: HandleCheck
 }
 
+const accountLabels = { handle: 'Handle', name: 'Name' }
+
 /** Asks for the handle and the name of a viewer who has no account yet. */
 export function SignUp({ onCreate, isHandleAvailable }: SignUpProps) {
   const viewer = useViewer()
-  const [mistake, setMistake] = useState('')
-  const [failure, setFailure] = useState<unknown>()
+  const { ref, mistakes, problem, refuse, refuseBy, note } = useRefusal(accountLabels)
   const [isSending, setSending] = useState(false)
   const { idOf } = useDraftId()
   const send = async (fields: FormData) => {
     const handle = toHandle(fields.get('handle'))
     const name = String(fields.get('name')).trim()
-    setFailure(undefined)
-    setMistake(isHandle(handle) ? '' : handleRule)
-    if (!isHandle(handle)) return
+    if (!isHandle(handle)) return refuse({ handle: handleRule })
     setSending(true)
     try {
       await onCreate({ handle, name }, idOf(`${handle} ${name}`))
       arrive()
     } catch (error) {
-      setFailure(error)
       setSending(false)
+      refuseBy(error)
     }
   }
   const check = async (handle: string, isStill: () => boolean) => {
     const mistake = await checkHandle(isHandleAvailable, handle)
-    if (isStill()) setMistake(mistake)
+    if (isStill()) note('handle', mistake)
   }
   return (
     <Form
@@ -95,12 +95,24 @@ export function SignUp({ onCreate, isHandleAvailable }: SignUpProps) {
       heading="New account"
       hint="Choose a handle and a name. You can change both later, on your profile."
       button="Create account"
-      problem={failure}
+      problem={problem}
       isSending={isSending}
       onSend={send}
     >
-      <HandleField mistake={mistake} suggested={signInUrl ? '' : viewer} onLeave={check} />
-      <Field label="Name" name="name" required autoComplete="name" />
+      <div ref={ref} className="fields">
+        <HandleField
+          mistake={mistakes.handle}
+          suggested={signInUrl ? '' : viewer}
+          onLeave={check}
+        />
+        <Field
+          label={accountLabels.name}
+          name="name"
+          required
+          autoComplete="name"
+          mistake={mistakes.name}
+        />
+      </div>
     </Form>
   )
 }

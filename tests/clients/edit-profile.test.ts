@@ -98,6 +98,25 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     expect(await accountOf(alice)).toEqual({ ...before, name: 'Alice', bio: 'kept in the form' })
   })
 
+  test('the form of a new account has each mistake at its field too, until the account is created', async () => {
+    const { alice, bob } = await createWorld(app)
+    const { page } = await open(`new-${alice}`, { polls: false })
+    await fieldOf(page, 'Name').fill('a'.repeat(65))
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await expect
+      .poll(() => mistakesOf(page))
+      .toEqual([['name', 'Name must be at most 64 characters.']])
+    await fieldOf(page, 'Name').fill('Newcomer')
+    await fieldOf(page, 'Handle').fill(bob)
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await expect
+      .poll(() => mistakesOf(page))
+      .toEqual([['handle', expect.stringContaining(`The handle "${bob}"`)]])
+    await fieldOf(page, 'Handle').fill(`new-${alice}`)
+    await page.getByRole('button', { name: 'Create account' }).click()
+    await page.getByText('No posts yet').waitFor()
+  })
+
   test('a form sends what was changed alone, and an empty field removes what was there', async () => {
     const { alice } = await createWorld(app)
     const { users } = app.services

@@ -16,6 +16,12 @@ const inputOf = <Input extends object>(input: Input, id: string = crypto.randomU
   return { input: { ...input, clientMutationId: id } }
 }
 
+/** For forms: the `extensions` of the server are the `cause`. */
+function throwRefusal(error: unknown): never {
+  const [refusal] = CombinedGraphQLErrors.is(error) ? error.errors : []
+  throw refusal ? new Error(refusal.message, { cause: refusal.extensions }) : error
+}
+
 /** A suggested user has no numbers and no groups. */
 type Followee = Pick<UserProfileFragment, 'id' | 'viewerFollows'> & Partial<UserProfileFragment>
 
@@ -57,11 +63,13 @@ function createActions(client: ApolloClient) {
   ) => client.mutate(options).catch(reportProblem)
 
   const createUser = (account: NewAccount, clientMutationId: string) =>
-    client.mutate({
-      mutation: documents.CreateUserDocument,
-      variables: inputOf(account, clientMutationId),
-      update: dropAll,
-    })
+    client
+      .mutate({
+        mutation: documents.CreateUserDocument,
+        variables: inputOf(account, clientMutationId),
+        update: dropAll,
+      })
+      .catch(throwRefusal)
 
   const updateUser = (changes: ProfileChanges, clientMutationId: string) =>
     client
@@ -69,10 +77,7 @@ function createActions(client: ApolloClient) {
         mutation: documents.UpdateUserDocument,
         variables: inputOf(changes, clientMutationId),
       })
-      .catch((error: unknown) => {
-        const [refusal] = CombinedGraphQLErrors.is(error) ? error.errors : []
-        throw refusal ? new Error(refusal.message, { cause: refusal.extensions }) : error
-      })
+      .catch(throwRefusal)
 
   const isHandleAvailable = async (handle: string) => {
     const query = { query: documents.IsHandleAvailableDocument, variables: { handle } }

@@ -36,9 +36,20 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 }
 
+/** What a page may load: its own files, answers of its server, and the pictures and videos of users. */
+const policyOf = (serverUrl: string): string =>
+  [
+    "default-src 'self'",
+    `connect-src 'self' ${new URL(serverUrl).origin}`,
+    'img-src http: https: data:',
+    'media-src http: https:',
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
 /** The addresses of the apps. Other paths get the app too, which says that there is no such page, with status 404. */
 const addresses =
-  /^\/(?:(?:groups\/[^/]+|users\/[^/]+(?:\/followers|\/following)?|posts\/[^/]+(?:\/likes)?)\/?)?$/
+  /^\/(?:(?:groups\/[^/]+|users\/[^/]+(?:\/followers|\/following)?|posts\/[^/]+(?:\/likes)?|edit)\/?)?$/
 
 /** A file, and its forms. */
 interface File {
@@ -64,6 +75,7 @@ export async function serveExample(options: SiteOptions): Promise<Site> {
     const cacheControl = 'public, max-age=31536000, immutable'
     assets.set(`/assets/${name}`, await fileOf(extname(name), content, cacheControl))
   }
+  const policy = policyOf(options.serverUrl)
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const file = assets.get(pathname) ?? app
@@ -74,6 +86,8 @@ export async function serveExample(options: SiteOptions): Promise<Site> {
     response.setHeader('vary', 'accept-encoding')
     response.setHeader('cache-control', file.cacheControl)
     response.setHeader('content-type', file.type)
+    response.setHeader('content-security-policy', policy)
+    response.setHeader('x-content-type-options', 'nosniff')
     response.end(file.bodies[encoding])
   })
   await new Promise<void>((resolve, reject) => {

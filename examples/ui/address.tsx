@@ -13,9 +13,15 @@ interface Place {
   readonly path: string
   /** Each entry has its own. */
   readonly key: string
+  /** Whether the path took the place of another one. */
+  readonly isMoved: boolean
 }
 
-const here = (): Place => ({ path: location.pathname, key: history.state?.key ?? '' })
+const here = (): Place => ({
+  path: location.pathname,
+  key: history.state?.key ?? '',
+  isMoved: history.state?.isMoved ?? false,
+})
 const place = createStore(here())
 /** How far each entry was scrolled, by its key. */
 const scrolled = new Map<string, number>()
@@ -42,6 +48,23 @@ export function navigate(path: string): void {
 }
 
 /**
+ * Shows the present handle of a user in the address of a page about this user, which a former handle may have led to. Two
+ * accounts that have swapped handles do not move a page to and fro.
+ * @param handle nothing before the server has said it.
+ */
+export function usePresentHandle(handle: string | undefined): void {
+  const { path, key, isMoved } = place.use()
+  useEffect(() => {
+    const [section, named, ...rest] = partsOf(path)
+    if (section !== 'users' || !handle || named === handle || isMoved) return
+    history.replaceState({ key, isMoved: true }, '', `/${[section, handle, ...rest].join('/')}`)
+    place.set(here())
+  }, [path, key, isMoved, handle])
+}
+
+const partsOf = (path: string): string[] => path.split('/').filter(Boolean).map(decode)
+
+/**
  * The parts of the current path, decoded. Scrolls to the top of a new page, and back to where an earlier page was.
  * Call it in one component only.
  */
@@ -50,7 +73,7 @@ export function useAddress(): readonly string[] {
   useLayoutEffect(() => {
     scrollTo(0, scrolled.get(key) ?? 0)
   }, [key])
-  return path.split('/').filter(Boolean).map(decode)
+  return partsOf(path)
 }
 
 /** A part that is not well encoded names nothing. */

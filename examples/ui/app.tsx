@@ -69,13 +69,16 @@ export interface PagesProps {
   readonly followers: ComponentType<{ handle: string }>
   readonly following: ComponentType<{ handle: string }>
   readonly likes: ComponentType<{ id: string }>
+  /** The form of the viewer's profile. */
+  readonly edit: ComponentType
 }
 
 /** The page of the current address. */
 export function Pages(pages: PagesProps) {
   const [section, name, list, ...rest] = useAddress()
-  const { timeline: Timeline, profile: Profile, post: Post } = pages
+  const { timeline: Timeline, profile: Profile, post: Post, edit: Edit } = pages
   if (section === undefined) return <Timeline key="" group={undefined} />
+  if (section === 'edit' && name === undefined) return <Edit />
   if (name && list === undefined) {
     if (section === 'groups') return <Timeline key={name} group={name} />
     if (section === 'users') return <Profile key={name} handle={name} />

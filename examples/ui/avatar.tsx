@@ -1,10 +1,30 @@
-/** A user's picture, or the initials on a colour that depends on the handle. */
-export function Avatar({
-  user,
-}: {
-  user: { handle: string; name: string; avatarUrl?: string | null | undefined }
-}) {
-  if (user.avatarUrl) return <img className="avatar" src={user.avatarUrl} alt="" loading="lazy" />
+import { useState } from 'react'
+
+export interface AvatarProps {
+  readonly user: {
+    readonly handle: string
+    readonly name: string
+    readonly avatarUrl?: string | null | undefined
+  }
+}
+
+/** A user's picture. Without one that loads, the initials on a colour that depends on the handle. */
+export function Avatar({ user }: AvatarProps) {
+  const [failedUrl, setFailedUrl] = useState('')
+  const { avatarUrl } = user
+  if (avatarUrl && avatarUrl !== failedUrl) {
+    return (
+      <img
+        className="avatar"
+        src={avatarUrl}
+        alt=""
+        loading="lazy"
+        decoding="async"
+        referrerPolicy="no-referrer"
+        onError={() => setFailedUrl(avatarUrl)}
+      />
+    )
+  }
   const initials = user.name
     .split(/\s+/)
     .slice(0, 2)

@@ -1,4 +1,4 @@
-import { Heading, Link } from './address'
+import { Heading, Link, usePresentHandle } from './address'
 import { Avatar } from './avatar'
 import { ListEnd, type PagesProps } from './list-end'
 import type { ShownUser } from './post-card'
@@ -95,12 +95,15 @@ export function Suggestions<User extends SuggestedUser>({
 }
 
 export interface PeopleProps extends PagesProps {
+  /** The user whose followers or followees are shown. */
+  readonly owner?: { readonly handle: string } | null | undefined
   readonly title: string
   readonly users: readonly ShownUser[]
 }
 
 /** A page with a list of users: followers, followees, or who likes a post. */
-export function People({ title, users, ...pages }: PeopleProps) {
+export function People({ owner, title, users, ...pages }: PeopleProps) {
+  usePresentHandle(owner?.handle)
   return (
     <>
       <Heading title={title} className="title" />

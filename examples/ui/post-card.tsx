@@ -1,5 +1,6 @@
 import { type KeyboardEvent, type MouseEvent, memo, useId } from 'react'
 import { Heading, isPlain, Link, navigate } from './address'
+import { Attachments, type ShownAttachment } from './attachments'
 import { Avatar } from './avatar'
 import { type Facet, RichText } from './rich-text'
 import { Time } from './time'
@@ -14,6 +15,7 @@ export interface ShownPost {
   readonly id: string
   readonly text: string
   readonly facets?: readonly Facet[]
+  readonly attachments: readonly ShownAttachment[]
   readonly createdAt: string
   readonly author: ShownUser
   readonly likeCount: number
@@ -32,15 +34,19 @@ export interface PostCardProps {
 
 const numberOf = (count: number, unit: string) => `${count} ${unit}${count === 1 ? '' : 's'}`
 
+/** What a post says in one line: its text, or else what its attachments show. */
+const summaryOf = ({ text, attachments }: ShownPost) =>
+  text || attachments.flatMap(({ alt }) => alt || []).join(', ') || 'a post without words'
+
 /** A post with its actions. In a list, a click beside its links and buttons opens it, and so does Enter. */
 export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }: PostCardProps) {
   const name = useId()
-  const text = useId()
-  const { author, commentCount } = post
+  const content = useId()
+  const { author, commentCount, attachments } = post
   const href = `/posts/${post.id}`
   const isInList = place !== undefined
   const openByClick = (event: MouseEvent<HTMLElement>) => {
-    const isAction = event.target instanceof Element && event.target.closest('a, button')
+    const isAction = event.target instanceof Element && event.target.closest('a, button, video')
     const selectsText = getSelection()?.isCollapsed === false
     if (!isAction && !selectsText && isPlain(event)) navigate(href)
   }
@@ -56,12 +62,15 @@ export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }
       data-post-id={post.id}
       tabIndex={-1}
       aria-labelledby={name}
-      aria-describedby={text}
+      aria-describedby={content}
       aria-posinset={place}
       aria-setsize={place && -1}
     >
       {isInList ? null : (
-        <Heading title={`${author.name} (@${author.handle}): ${post.text}`} className="hidden">
+        <Heading
+          title={`${author.name} (@${author.handle}): ${summaryOf(post)}`}
+          className="hidden"
+        >
           Post by {author.name}
         </Heading>
       )}
@@ -76,9 +85,14 @@ export const PostCard = memo(function PostCard({ post, place, onLike, onDelete }
             <Time at={post.createdAt} />
           </Link>
         </header>
-        <p className="text" data-testid="post-text" id={text}>
-          <RichText text={post.text} facets={post.facets ?? []} />
-        </p>
+        <div id={content}>
+          {post.text ? (
+            <p className="text" data-testid="post-text">
+              <RichText text={post.text} facets={post.facets ?? []} />
+            </p>
+          ) : null}
+          <Attachments attachments={attachments} />
+        </div>
         <footer>
           <span className="like">
             <button type="button" aria-pressed={post.viewerHasLiked} onClick={() => onLike(post)}>

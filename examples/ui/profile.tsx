@@ -1,5 +1,5 @@
-import { type FormEvent, useId } from 'react'
-import { Heading, Link } from './address'
+import { type FormEvent, useId, useState } from 'react'
+import { Heading, Link, usePresentHandle } from './address'
 import { Avatar } from './avatar'
 import { Mutuals, type ShownMutuals } from './people'
 import type { ShownUser } from './post-card'
@@ -29,8 +29,10 @@ export interface ProfileProps {
 
 /** Who a user is, and what the viewer may do about it. */
 export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: ProfileProps) {
+  usePresentHandle(user.handle)
   return (
     <section className="profile" aria-label="Profile">
+      {user.bannerUrl ? <Banner key={user.bannerUrl} url={user.bannerUrl} /> : null}
       <div className="row">
         <Avatar user={user} />
         <div className="who">
@@ -39,7 +41,13 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
             @{user.handle} {user.followsViewer ? <span className="badge">follows you</span> : null}
           </p>
         </div>
-        {isViewer ? null : <Actions user={user} onFollow={onFollow} onBlock={onBlock} />}
+        {isViewer ? (
+          <Link href="/edit" className="button">
+            Edit profile
+          </Link>
+        ) : (
+          <Actions user={user} onFollow={onFollow} onBlock={onBlock} />
+        )}
       </div>
       {user.bio ? <p className="text">{user.bio}</p> : null}
       <p className="numbers">
@@ -61,6 +69,24 @@ export function Profile({ user, isViewer, onFollow, onBlock, onGroups }: Profile
         <Groups key={user.viewerGroups.join()} names={user.viewerGroups} onSave={onGroups} />
       ) : null}
     </section>
+  )
+}
+
+/** The wide picture above a profile. Its place stays empty if it does not load. */
+function Banner({ url }: { url: string }) {
+  const [hasFailed, setFailed] = useState(false)
+  return (
+    <div className="banner">
+      {hasFailed ? null : (
+        <img
+          src={url}
+          alt=""
+          decoding="async"
+          referrerPolicy="no-referrer"
+          onError={() => setFailed(true)}
+        />
+      )}
+    </div>
   )
 }
 

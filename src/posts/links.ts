@@ -1,6 +1,7 @@
 import tlds from 'tlds' with { type: 'json' }
 import { checkedUrl, parseUrl } from '../lib/url.ts'
 import { dot, joined, sentence, unspaced } from './characters.ts'
+import { isFileName } from './file-names.ts'
 import { lengthOfPath } from './link-paths.ts'
 
 /** A part of a text, in UTF-16 code units. `end` is exclusive. */
@@ -53,7 +54,8 @@ const pairs = '()[]{}<>«»“”‘’‚‘„“‹›「」『』（）［�
  * The links of a text, and the URLs that are none, in order. Linear in its length.
  *
  * A link has the host that a browser reads in the text. Where that is in doubt, the URL is no link to its next space.
- * A domain without a scheme is a link if its top-level domain exists and is in lower case.
+ * A domain without a scheme is a link if its top-level domain exists and is in lower case. Without a path, the name of a
+ * file is none.
  */
 export function findAddresses(text: string): AddressPart[] {
   const parts: AddressPart[] = []
@@ -128,6 +130,8 @@ function ends(text: string): (start: number, hostStart?: number) => number | und
     const shown = hasPath || hasPort ? name : withoutParticle(name.replace(hostEnd, ''))
     const isShown = hostStart === undefined ? isDomain(shown) && !hasPort : isHost(shown)
     if (!isShown) return undefined
+    const isBare = hostStart === undefined && (!hasPath || text.charAt(next) !== '/')
+    if (isBare && isFileName(labelsOf(shown))) return undefined
     const isWhole =
       endsHost ||
       startsWith(close, text, next) ||

@@ -38,15 +38,29 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       }
       const [written] = await write(bob, [`hello @${alice} @no-one #spring https://example.org`])
       const id = written ? postNodeId(written) : ''
+      const url = 'https://pictures.example/missing'
+      const picture = { url, kind: 'IMAGE' as const, alt: 'Two dunes' }
+      await app.services.posts.create(handle(bob), {
+        text: '',
+        attachments: [
+          ...[picture, { url, kind: 'IMAGE' }],
+          ...[{ url, kind: 'VIDEO' } as const, { ...picture, kind: 'LINK' }],
+        ] as const,
+      })
+      await app.services.users.update(handle(bob), { avatarUrl: url, bannerUrl: url })
       const violations: Record<string, string[]> = {}
       if (written) await app.services.engagements.add('likes', handle(carol), written)
       const profile = `/users/${bob}`
       const lists = [`${profile}/followers`, `${profile}/following`, `/posts/${id}/likes`]
-      for (const path of ['/', profile, `/posts/${id}`, ...lists, '/nowhere']) {
+      for (const path of ['/', profile, `/posts/${id}`, ...lists, '/edit', '/nowhere']) {
         const { page, posts, poll } = await open(alice, { path, polls: false, width })
         await page.emulateMedia({ colorScheme })
         if (path === '/nowhere') await page.getByText('There is no such page').waitFor()
-        else if (lists.includes(path)) await page.getByTestId('person').first().waitFor()
+        else if (path === '/edit') {
+          await page.getByRole('textbox', { name: 'Name' }).fill('a'.repeat(65))
+          await page.getByRole('button', { name: 'Save' }).click()
+          await page.locator('[aria-invalid=true]').waitFor()
+        } else if (lists.includes(path)) await page.getByTestId('person').first().waitFor()
         else await posts.first().waitFor()
         if (path === profile) await page.getByTestId('mutuals').waitFor()
         if (path === '/') {

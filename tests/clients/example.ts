@@ -31,7 +31,7 @@ export interface OpenOptions {
   readonly path?: string
   /** False: the page polls only when {@link Viewer.poll} is called. */
   readonly polls?: boolean
-  /** The width of the window, in pixels. Default: 1,200. */
+  /** The width of the window, in pixels. Below 720, it is that of a phone. Default: 1,200. */
   readonly width?: number
 }
 
@@ -111,7 +111,8 @@ export function useSites(name: string): OpenSite {
   return async (settings, prepare, { path = '/', width = 1200 } = {}) => {
     const site = await siteOf(settings)
     const viewport = { width, height: 850 }
-    const context = await browser.newContext({ viewport, hasTouch: width < 720 })
+    const isPhone = width < 720
+    const context = await browser.newContext({ viewport, hasTouch: isPhone, isMobile: isPhone })
     context.setDefaultTimeout(waitMs)
     await prepare(context)
     const page = await context.newPage()

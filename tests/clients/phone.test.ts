@@ -14,9 +14,10 @@ const lists = ['followers', 'following', 'likes']
 /** A page with long names, badges, groups, comments and buttons of the viewer. */
 async function createCrowdedWorld(app: TestApp) {
   const { alice, bob, write } = await createWorld(app)
-  const { users, follows, engagements } = app.services
+  const { users, follows, engagements, posts } = app.services
   await users.update(handle(alice), { name: 'Wilhelmina Featherstonehaugh' })
   await users.update(handle(bob), { name: 'Bartholomew Okonkwo-Lindqvist', bio: 'long'.repeat(60) })
+  await users.update(handle(bob), { bannerUrl: 'https://pictures.example/missing' })
   await follows.follow(handle(bob), handle(alice))
   const groups = [
     'family',
@@ -31,6 +32,11 @@ async function createCrowdedWorld(app: TestApp) {
     `${'long'.repeat(60)} ${'words '.repeat(8)}`,
     'hello #spring https://example.org',
   ])
+  const picture = { url: 'https://pictures.example/missing', kind: 'IMAGE' as const }
+  const alt = 'A long alternative text of a picture that does not load. '.repeat(8)
+  await posts.create(handle(bob), { text: '', attachments: [{ ...picture, alt }] })
+  const several = [picture, picture, { ...picture, kind: 'LINK' as const, alt }]
+  await posts.create(handle(bob), { text: 'A', attachments: several })
   const [own] = await write(alice, ['own'])
   if (!own) throw new Error('a post')
   await engagements.add('likes', handle(bob), own)
@@ -46,6 +52,7 @@ async function createCrowdedWorld(app: TestApp) {
       following: `/users/${alice}/following`,
       post: `/posts/${postNodeId(own)}`,
       likes: `/posts/${postNodeId(own)}/likes`,
+      edit: '/edit',
       nowhere: '/nowhere',
     },
   }
@@ -96,10 +103,43 @@ function findDefects(): string[] {
   return defects
 }
 
+/** What of a page is too small for a finger: WCAG 2.5.8, with its exception of links in a sentence. */
+const smallOf = (page: Page) => page.evaluate<string[]>(`(${findSmall.toString()})()`)
+
+/** Runs in the page. */
+function findSmall(): string[] {
+  const interactive = 'a, button, input, textarea, select, video, summary, [tabindex="0"]'
+  return [...document.querySelectorAll(interactive)].flatMap((element) => {
+    if (element.closest('.hidden, .skip')) return []
+    const { width, height } = element.getBoundingClientRect()
+    const isInSentence =
+      getComputedStyle(element).display === 'inline' && element.closest('.text, .mutuals') !== null
+    const isSmall = width < 24 || height < 24
+    const name = element.textContent || element.getAttribute('aria-label')
+    return isSmall && !isInSentence ? [`${width} × ${height}: ${name}`] : []
+  })
+}
+
+/** Selectors of touched elements that keep what a pointer above them would show. */
+const hoverRulesOf = (page: Page) => page.evaluate<string[]>(`(${findHoverRules.toString()})()`)
+
+/** Runs in the page. */
+function findHoverRules(): string[] {
+  const selectorsOf = (rules: CSSRuleList): string[] =>
+    [...rules].flatMap((rule) => {
+      if (rule instanceof CSSMediaRule && !matchMedia(rule.conditionText).matches) return []
+      const own = rule instanceof CSSStyleRule ? [rule.selectorText] : []
+      return [...own, ...('cssRules' in rule ? selectorsOf(rule.cssRules as CSSRuleList) : [])]
+    })
+  const all = [...document.styleSheets].flatMap((sheet) => selectorsOf(sheet.cssRules))
+  if (all.length < 100) throw new Error(`only ${all.length} rules`)
+  return all.filter((selector) => selector.includes(':hover'))
+}
+
 describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
   const { app, open } = useExample(name)
 
-  test('no page of a phone breaks words or hides a button', async () => {
+  test('no page of a phone breaks words, hides a button, or has one that is too small for a finger', async () => {
     const { alice, paths } = await createCrowdedWorld(app)
     const defects: Record<string, string[]> = {}
     const { page, posts } = await open(alice, { polls: false, width: 390 })
@@ -108,13 +148,17 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     const measure = async (kind: string, shown: Page) => {
       for (const width of widths) {
         await shown.setViewportSize({ width, height: 850 })
-        defects[`${kind}, ${width} pixels`] = await defectsOf(shown)
+        defects[`${kind}, ${width} pixels`] = [
+          ...(await defectsOf(shown)),
+          ...(await smallOf(shown)),
+        ]
       }
     }
     for (const [kind, path] of Object.entries(paths)) {
       await page.goto(site + path)
       await page.getByRole('link', { name: 'book club' }).waitFor()
-      if (kind === 'nowhere') await page.getByText('There is no such page').waitFor()
+      if (kind === 'edit') await page.getByRole('textbox', { name: 'Bio' }).waitFor()
+      else if (kind === 'nowhere') await page.getByText('There is no such page').waitFor()
       else if (lists.includes(kind)) await page.getByTestId('person').first().waitFor()
       else await posts.first().waitFor()
       await measure(kind, page)
@@ -122,7 +166,23 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     await stranger.page.getByRole('textbox', { name: 'Name' }).waitFor()
     await measure('new account', stranger.page)
     expect(Object.entries(defects).filter(([, list]) => list.length > 0)).toEqual([])
-    expect(Object.keys(defects)).toHaveLength(widths.length * 10)
+    expect(Object.keys(defects)).toHaveLength(widths.length * 11)
+  })
+
+  test('a touch leaves no mark where a pointer would', async () => {
+    const { alice, bob, write } = await createWorld(app)
+    await write(bob, ['other', 'liked'])
+    const { page, post } = await open(alice, { polls: false, width: 390 })
+    const backgroundOf = (text: string) => {
+      const button = post(text).getByRole('button', { name: 'Like' })
+      return button.evaluate((element) => getComputedStyle(element).backgroundColor)
+    }
+    await post('liked').getByRole('button', { name: 'Like' }).tap()
+    await expect.poll(() => post('liked').getByTestId('like-count').textContent()).toBe('1')
+    expect(await backgroundOf('liked')).toBe(await backgroundOf('other'))
+    expect(await hoverRulesOf(page)).toEqual([])
+    const desktop = await open(alice, { polls: false })
+    expect(await hoverRulesOf(desktop.page)).not.toEqual([])
   })
 
   test('the last group of a phone is reached by the keyboard', async () => {

@@ -29,14 +29,14 @@ const expected: Record<string, Record<string, Counts>> = {
     unfollow: [1, 0, 0, 688],
   },
   relay: {
-    'first page': [6, 5, 0, 2_769],
+    'first page': [6, 5, 0, 2_856],
     'first poll': [2, 1, 0, 945],
     'second poll': [1, 0, 0, 401],
     'third poll': [1, 0, 1, 401],
     like: [1, 0, 0, 498],
-    post: [1, 0, 0, 929],
-    'new posts': [2, 1, 0, 1_556],
-    profile: [2, 1, 0, 1_469],
+    post: [1, 0, 0, 1_016],
+    'new posts': [2, 1, 0, 1_643],
+    profile: [2, 1, 0, 1_556],
     unfollow: [1, 0, 0, 590],
   },
   urql: {

@@ -13,6 +13,7 @@ import { type Letter, Outbox } from '../../examples/node/src/outbox.ts'
 import { HomePage, renderPage, resumeClient } from '../../examples/node/src/render.tsx'
 import { createTaggedFetch } from '../../examples/node/src/tagged.ts'
 import { useApp } from '../support/app.ts'
+import { handle } from '../support/services.ts'
 import { createWorld } from './world.ts'
 
 const app = useApp()
@@ -128,6 +129,22 @@ test('a page that a server renders has the posts, and its state fills the cache 
   const held = client.readQuery({ query: HomeTimelineDocument })
   expect(held?.timeline?.edges[0]?.node?.text).toMatch(/^hello/)
   expect(held?.timeline?.pollCursor).toEqual(expect.any(String))
+})
+
+test('a page that a server renders has the pictures of posts without a text, and links to other attachments', async () => {
+  const { alice, bob } = await createWorld(app)
+  const picture = {
+    url: 'https://pictures.example/dunes',
+    kind: 'IMAGE',
+    alt: 'Two dunes',
+  } as const
+  const page = { url: 'https://pictures.example/story', kind: 'LINK', alt: 'Their story' } as const
+  const attachments = [{ ...picture, width: 1_200, height: 900 }, page]
+  await app.services.posts.create(handle(bob), { text: '', attachments })
+  const { html } = await renderPage(serverOf(alice), HomePage)
+  expect(html).toMatch(/<img (?=.*alt="Two dunes")(?=.*width="1200")(?=.*loading="lazy")/)
+  expect(html).toContain('<a href="https://pictures.example/story">Their story</a>')
+  expect(html).not.toContain('<p></p>')
 })
 
 test('polls with a kept tag are answered without a body, and news are not', async () => {

@@ -1,5 +1,7 @@
+import tlds from 'tlds' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
 import { facetsMax, nameFacets } from '../../src/posts/facets.ts'
+import { fileEndings } from '../../src/posts/file-names.ts'
 
 /** The parts of a text that its facets cut out, each with what it names. */
 const found = (text: string) =>
@@ -146,6 +148,30 @@ describe('a link', () => {
       [link('example.com/a', 'https://example.com/a'), link('b.dev', 'https://b.dev/')],
     ],
     ['http://localhost:3000/a', [link('http://localhost:3000/a')]],
+    [
+      'docs.rs/serde x.sh/install. setup.py/',
+      ['docs.rs/serde', 'x.sh/install', 'setup.py/'].map((one) => link(one, `https://${one}`)),
+    ],
+    [
+      'https://docs.rs http://notes.zip, HTTPS://setup.py#l10',
+      [
+        link('https://docs.rs', 'https://docs.rs/'),
+        link('http://notes.zip', 'http://notes.zip/'),
+        link('HTTPS://setup.py#l10', 'https://setup.py/#l10'),
+      ],
+    ],
+    [
+      'www.abc.com.py una.edu.py uni.ac.rs. www.blic.rs a.zip.example.com',
+      ['www.abc.com.py', 'una.edu.py', 'uni.ac.rs', 'www.blic.rs', 'a.zip.example.com'].map((one) =>
+        link(one, `https://${one}/`),
+      ),
+    ],
+    [
+      'feedline.dev github.io x.ai t.co notion.so allegro.pl',
+      ['feedline.dev', 'github.io', 'x.ai', 't.co', 'notion.so', 'allegro.pl'].map((one) =>
+        link(one, `https://${one}/`),
+      ),
+    ],
   ])('is found in %j', (text, expected) => {
     expect(found(text)).toEqual(expected)
   })
@@ -171,6 +197,17 @@ describe('a link', () => {
     ['a sentence that a browser reads as a part of the host', 'https://example.com。次の文'],
     ['a word of a script without spaces before a domain', '詳しくはexample.com ดูexample.com'],
     ['an emoji beside a domain', '👉example.com https://example.com🎉'],
+    [
+      'the name of a file',
+      'setup.py, notes.zip README.md. (install.sh) `lib.rs` docs.rs Movie.mov',
+    ],
+    [
+      'a file of several dots',
+      'main.test.py main.test.ts app.min.map archive.tar.gz archive.tar.zip',
+    ],
+    ['a file in a folder', './setup.py src/lib.rs ~/notes.zip C:\\notes.zip file:///notes.zip'],
+    ['a place in a file', 'setup.py:12 README.md#usage lib.rs#L10 run.sh?'],
+    ['what no registry accepts, as a file has it', 'my_script.pl id_rsa.pub data_set.ai a.b_c.so'],
     ['a URL that is too long', `https://example.com/${'a'.repeat(2_048)}`],
   ])('is not found in %s', (_, text) => {
     expect(found(text)).toEqual([])
@@ -219,6 +256,11 @@ describe('a link ends before', () => {
   ])('what is no part of its path: %s', (text, part) => {
     expect(found(text).map(([, written]) => written)).toEqual([part])
   })
+})
+
+test('each ending of files that no domain without a scheme has is a top-level domain', () => {
+  const domains = new Set<string>(tlds)
+  expect([...fileEndings].filter((ending) => !domains.has(ending))).toEqual([])
 })
 
 describe('overlapping facets', () => {

@@ -1,13 +1,25 @@
 import type { ApolloCache, ApolloClient, OperationVariables } from '@apollo/client'
+import { CombinedGraphQLErrors } from '@apollo/client/errors'
 import { useApolloClient } from '@apollo/client/react'
 import type { UserProfileFragment } from '@feedline/client'
 import * as documents from '@feedline/client'
-import { type NewAccount, reportProblem, type ShownPost } from '@feedline/example-ui'
+import {
+  type NewAccount,
+  type ProfileChanges,
+  reportProblem,
+  type ShownPost,
+} from '@feedline/example-ui'
 import { useMemo } from 'react'
 
 /** Variables of a mutation. A repeat with the same clientMutationId takes effect once. */
 const inputOf = <Input extends object>(input: Input, id: string = crypto.randomUUID()) => {
   return { input: { ...input, clientMutationId: id } }
+}
+
+/** For forms: the `extensions` of the server are the `cause`. */
+function throwRefusal(error: unknown): never {
+  const [refusal] = CombinedGraphQLErrors.is(error) ? error.errors : []
+  throw refusal ? new Error(refusal.message, { cause: refusal.extensions }) : error
 }
 
 /** A suggested user has no numbers and no groups. */
@@ -51,11 +63,21 @@ function createActions(client: ApolloClient) {
   ) => client.mutate(options).catch(reportProblem)
 
   const createUser = (account: NewAccount, clientMutationId: string) =>
-    client.mutate({
-      mutation: documents.CreateUserDocument,
-      variables: inputOf(account, clientMutationId),
-      update: dropAll,
-    })
+    client
+      .mutate({
+        mutation: documents.CreateUserDocument,
+        variables: inputOf(account, clientMutationId),
+        update: dropAll,
+      })
+      .catch(throwRefusal)
+
+  const updateUser = (changes: ProfileChanges, clientMutationId: string) =>
+    client
+      .mutate({
+        mutation: documents.UpdateUserDocument,
+        variables: inputOf(changes, clientMutationId),
+      })
+      .catch(throwRefusal)
 
   const isHandleAvailable = async (handle: string) => {
     const query = { query: documents.IsHandleAvailableDocument, variables: { handle } }
@@ -163,7 +185,7 @@ function createActions(client: ApolloClient) {
     })
 
   return {
-    ...{ createUser, isHandleAvailable, like, follow, block, setGroups },
+    ...{ createUser, updateUser, isHandleAvailable, like, follow, block, setGroups },
     ...{ publish, deletePost, addComment, deleteComment },
   }
 }

@@ -5,6 +5,7 @@ import { Pages, renderApp, Session } from '@feedline/example-ui'
 import { useState } from 'react'
 import { useActions } from './actions'
 import { createClient } from './client'
+import { EditPage } from './edit-page'
 import { FollowersPage, FollowingPage, LikesPage } from './people-pages'
 import { PostPage } from './post-page'
 import { ProfilePage } from './profile-page'
@@ -37,6 +38,7 @@ function SignedIn() {
         followers={FollowersPage}
         following={FollowingPage}
         likes={LikesPage}
+        edit={EditPage}
       />
     </Session>
   )

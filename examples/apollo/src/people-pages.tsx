@@ -5,20 +5,38 @@ import { usePages } from './pages'
 
 export function FollowersPage({ handle }: { handle: string }) {
   const result = useQuery(FollowersDocument, { variables: { handle } })
-  const list = result.data?.user?.followers
+  const owner = result.data?.user
+  const list = owner?.followers
   const pages = usePages(result, list?.pageInfo)
   if (result.data && !list) return <NotFound what="user" />
   const title = `Followers of @${handle}`
-  return <People {...pages} title={title} users={nodesOf(list?.edges)} empty="No followers yet" />
+  return (
+    <People
+      {...pages}
+      owner={owner}
+      title={title}
+      users={nodesOf(list?.edges)}
+      empty="No followers yet"
+    />
+  )
 }
 
 export function FollowingPage({ handle }: { handle: string }) {
   const result = useQuery(FollowingDocument, { variables: { handle } })
-  const list = result.data?.user?.following
+  const owner = result.data?.user
+  const list = owner?.following
   const pages = usePages(result, list?.pageInfo)
   if (result.data && !list) return <NotFound what="user" />
   const title = `Followed by @${handle}`
-  return <People {...pages} title={title} users={nodesOf(list?.edges)} empty="Follows no one yet" />
+  return (
+    <People
+      {...pages}
+      owner={owner}
+      title={title}
+      users={nodesOf(list?.edges)}
+      empty="Follows no one yet"
+    />
+  )
 }
 
 export function LikesPage({ id }: { id: string }) {

@@ -1,7 +1,7 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client'
 import { ApolloProvider, useQuery } from '@apollo/client/react'
 import { prerenderStatic } from '@apollo/client/react/ssr'
-import { HomeTimelineDocument } from '@feedline/client'
+import { HomeTimelineDocument, type PostCardFragment } from '@feedline/client'
 import type { Server } from '@feedline/example-node/ask'
 import type { ComponentType } from 'react'
 import { renderToString } from 'react-dom/server'
@@ -29,9 +29,36 @@ export async function renderPage(server: Server, Page: ComponentType) {
 export const resumeClient = (server: Server, state: string) =>
   new ApolloClient({ link: linkTo(server), cache: new InMemoryCache().restore(JSON.parse(state)) })
 
-/** The texts of the home timeline. */
+/** The posts of the home timeline: their texts and pictures. */
 export function HomePage() {
   const { data } = useQuery(HomeTimelineDocument)
-  const texts = data?.timeline?.edges.map(({ node }) => <p key={node?.id}>{node?.text}</p>)
-  return <main>{texts}</main>
+  const posts = data?.timeline?.edges.flatMap(({ node }) => node ?? []) ?? []
+  return (
+    <main>
+      {posts.map(({ id, text, attachments }) => (
+        <article key={id}>
+          {text ? <p>{text}</p> : null}
+          {attachments.map((attachment) => (
+            <Attached key={attachment.url} {...attachment} />
+          ))}
+        </article>
+      ))}
+    </main>
+  )
 }
+
+type Attachment = PostCardFragment['attachments'][number]
+
+/** A picture with its alternative text and its place on the page. Anything else is a link. */
+const Attached = ({ url, kind, alt, width, height }: Attachment) =>
+  kind === 'IMAGE' ? (
+    <img
+      src={url}
+      alt={alt || 'Picture'}
+      width={width ?? undefined}
+      height={height ?? undefined}
+      loading="lazy"
+    />
+  ) : (
+    <a href={url}>{alt || url}</a>
+  )

@@ -15,12 +15,12 @@ export function Followers({ handle }: { handle: string }) {
   const { user } = usePageData<PeoplePagesFollowersQuery>(
     graphql`
       query PeoplePagesFollowersQuery($handle: String!) {
-        user(handle: $handle) { ...PeoplePages_followers @arguments(first: 20) }
+        user(handle: $handle) { handle ...PeoplePages_followers @arguments(first: 20) }
       }
     `,
     { handle },
   )
-  return user ? <FollowersList listRef={user} handle={handle} /> : <NotFound what="user" />
+  return user ? <FollowersList listRef={user} handle={user.handle} /> : <NotFound what="user" />
 }
 
 function FollowersList({
@@ -45,6 +45,7 @@ function FollowersList({
   return (
     <People
       {...useNextPage(list)}
+      owner={{ handle }}
       title={`Followers of @${handle}`}
       users={nodesOf(list.data.followers.edges)}
       empty="No followers yet"
@@ -56,12 +57,12 @@ export function Following({ handle }: { handle: string }) {
   const { user } = usePageData<PeoplePagesFollowingQuery>(
     graphql`
       query PeoplePagesFollowingQuery($handle: String!) {
-        user(handle: $handle) { ...PeoplePages_following @arguments(first: 20) }
+        user(handle: $handle) { handle ...PeoplePages_following @arguments(first: 20) }
       }
     `,
     { handle },
   )
-  return user ? <FollowingList listRef={user} handle={handle} /> : <NotFound what="user" />
+  return user ? <FollowingList listRef={user} handle={user.handle} /> : <NotFound what="user" />
 }
 
 function FollowingList({
@@ -86,6 +87,7 @@ function FollowingList({
   return (
     <People
       {...useNextPage(list)}
+      owner={{ handle }}
       title={`Followed by @${handle}`}
       users={nodesOf(list.data.following.edges)}
       empty="Follows no one yet"

@@ -20,6 +20,7 @@ export const readPost = (ref: Post_post$key): ShownPost =>
         id text createdAt likeCount commentCount viewerHasLiked viewerCanDelete
         author { handle name avatarUrl }
         facets { start end kind url user { handle } }
+        attachments { url kind alt width height blurhash }
       }
     `,
     ref,

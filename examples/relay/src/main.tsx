@@ -4,12 +4,10 @@ import { Suspense, useEffect, useState } from 'react'
 import * as relay from 'react-relay'
 import { graphql } from 'react-relay'
 import type { main_viewer$key } from './__generated__/main_viewer.graphql'
-import type { mainCreateUserMutation } from './__generated__/mainCreateUserMutation.graphql'
-import type { mainHandleQuery } from './__generated__/mainHandleQuery.graphql'
 import type { mainQuery } from './__generated__/mainQuery.graphql'
+import { EditPage, useAccount } from './Account'
 import { Boundary, usePageData } from './boundary'
-import { createEnvironment, useAction } from './environment'
-import { readAgain } from './Follow'
+import { createEnvironment } from './environment'
 import { Followers, Following, Likes } from './PeoplePages'
 import { PostPage } from './PostPage'
 import { Profile } from './Profile'
@@ -37,7 +35,6 @@ function ReadViewer({ onRead }: { onRead: (viewer: main_viewer$key | null) => vo
 }
 
 function Session() {
-  const environment = relay.useRelayEnvironment()
   const path = ui.usePath()
   const [viewerRef, setViewerRef] = useState<main_viewer$key | null>(null)
   const viewer = relay.useFragment<main_viewer$key>(
@@ -49,22 +46,9 @@ function Session() {
     `,
     viewerRef,
   )
-  const create = useAction<mainCreateUserMutation>(graphql`
-    mutation mainCreateUserMutation($input: CreateUserInput!) {
-      createUser(input: $input) { viewer { ...main_viewer } }
-    }
-  `)
-  const onCreate = (account: ui.NewAccount, clientMutationId: string) =>
-    create({ ...account, clientMutationId }, { updater: readAgain })
-  const isHandleAvailable = async (handle: string) => {
-    const query = graphql`
-      query mainHandleQuery($handle: String!) { isHandleAvailable(handle: $handle) }
-    `
-    const answer = relay.fetchQuery<mainHandleQuery>(environment, query, { handle })
-    return (await answer.toPromise())?.isHandleAvailable
-  }
+  const { createUser, isHandleAvailable } = useAccount()
   return (
-    <ui.Session viewer={viewer} onCreate={onCreate} isHandleAvailable={isHandleAvailable}>
+    <ui.Session viewer={viewer} onCreate={createUser} isHandleAvailable={isHandleAvailable}>
       <Boundary>
         <Suspense fallback={null}>
           <ReadViewer onRead={setViewerRef} />
@@ -77,6 +61,7 @@ function Session() {
             followers={Followers}
             following={Following}
             likes={Likes}
+            edit={EditPage}
           />
         </Boundary>
       </Boundary>

@@ -1,5 +1,10 @@
 import * as documents from '@feedline/client'
-import { type NewAccount, reportProblem, type ShownPost } from '@feedline/example-ui'
+import {
+  type NewAccount,
+  type ProfileChanges,
+  reportProblem,
+  type ShownPost,
+} from '@feedline/example-ui'
 import { useMemo } from 'react'
 import { type Client, type TypedDocumentNode, useClient } from 'urql'
 import { ask, reasonOf } from './client'
@@ -27,6 +32,8 @@ function createActions(client: Client) {
   return {
     createUser: (account: NewAccount, clientMutationId: string) =>
       send(documents.CreateUserDocument, { ...account, clientMutationId }),
+    updateUser: (changes: ProfileChanges, clientMutationId: string) =>
+      send(documents.UpdateUserDocument, { ...changes, clientMutationId }),
     isHandleAvailable: async (handle: string) =>
       (await ask(client, documents.IsHandleAvailableDocument, { handle }))?.isHandleAvailable,
     /** Resolves to the id of the post. */

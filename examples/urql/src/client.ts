@@ -85,9 +85,12 @@ export const createDirectClient = (viewer: string) =>
   new Client({ ...optionsOf(viewer), exchanges: [withTypes, ...network] })
 // #endregion
 
-/** What went wrong, without the prefix that urql adds to messages. */
-export const reasonOf = (error: CombinedError | undefined): Error | undefined =>
-  error && (error.networkError ?? new Error(error.graphQLErrors[0]?.message, { cause: error }))
+/** What went wrong, without the prefix that urql adds to messages. The `extensions` of the server are its `cause`. */
+export function reasonOf(error: CombinedError | undefined): Error | undefined {
+  if (!error || error.networkError) return error?.networkError
+  const [refusal] = error.graphQLErrors
+  return new Error(refusal?.message, { cause: refusal?.extensions })
+}
 
 /** Sends a query and returns its data. Throws what went wrong. */
 export async function ask<Data, Variables extends AnyVariables>(

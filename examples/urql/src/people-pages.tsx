@@ -11,7 +11,9 @@ export function FollowersPage({ handle }: { handle: string }) {
   const users = nodesOf(data?.user?.followers.edges)
   if (data && !data.user && !pages.isLoading) return <NotFound what="user" />
   const title = `Followers of @${handle}`
-  return <People {...pages} title={title} users={users} empty="No followers yet" />
+  return (
+    <People {...pages} owner={data?.user} title={title} users={users} empty="No followers yet" />
+  )
 }
 
 export function FollowingPage({ handle }: { handle: string }) {
@@ -23,7 +25,9 @@ export function FollowingPage({ handle }: { handle: string }) {
   const users = nodesOf(data?.user?.following.edges)
   if (data && !data.user && !pages.isLoading) return <NotFound what="user" />
   const title = `Followed by @${handle}`
-  return <People {...pages} title={title} users={users} empty="Follows no one yet" />
+  return (
+    <People {...pages} owner={data?.user} title={title} users={users} empty="Follows no one yet" />
+  )
 }
 
 export function LikesPage({ id }: { id: string }) {

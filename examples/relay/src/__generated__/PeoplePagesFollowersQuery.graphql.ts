@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<637c21ff94620e8e23e260c76e7c4d83>>
- * @relayHash 8f534297f21236311a27e7a46505d6c4
+ * @generated SignedSource<<c85de0aa71d748e53f6a91d033c60655>>
+ * @relayHash c4ca0206a1aaae6a3769fa7fe3536707
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID a2b7e2164903907187d4c25866c275d979eb2e5eae46f43337f665b39076ff00
+// @relayRequestID ec9e01520129e47f5c6f9b3ed2f840de83d90c8b8a527991a70621d6ee89525a
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -17,6 +17,7 @@ export type PeoplePagesFollowersQuery$variables = {
 };
 export type PeoplePagesFollowersQuery$data = {
   readonly user: {
+    readonly handle: string;
     readonly " $fragmentSpreads": FragmentRefs<"PeoplePages_followers">;
   } | null | undefined;
 };
@@ -40,14 +41,21 @@ v1 = [
     "variableName": "handle"
   }
 ],
-v2 = [
+v2 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
+  "storageKey": null
+},
+v3 = [
   {
     "kind": "Literal",
     "name": "first",
     "value": 20
   }
 ],
-v3 = {
+v4 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
@@ -69,8 +77,9 @@ return {
         "name": "user",
         "plural": false,
         "selections": [
+          (v2/*:: as any*/),
           {
-            "args": (v2/*:: as any*/),
+            "args": (v3/*:: as any*/),
             "kind": "FragmentSpread",
             "name": "PeoplePages_followers"
           }
@@ -95,9 +104,10 @@ return {
         "name": "user",
         "plural": false,
         "selections": [
+          (v2/*:: as any*/),
           {
             "alias": null,
-            "args": (v2/*:: as any*/),
+            "args": (v3/*:: as any*/),
             "concreteType": "FollowConnection",
             "kind": "LinkedField",
             "name": "followers",
@@ -119,13 +129,7 @@ return {
                     "name": "node",
                     "plural": false,
                     "selections": [
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "handle",
-                        "storageKey": null
-                      },
+                      (v2/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -140,7 +144,7 @@ return {
                         "name": "avatarUrl",
                         "storageKey": null
                       },
-                      (v3/*:: as any*/),
+                      (v4/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -191,30 +195,30 @@ return {
           },
           {
             "alias": null,
-            "args": (v2/*:: as any*/),
+            "args": (v3/*:: as any*/),
             "filters": null,
             "handle": "connection",
             "key": "PeoplePages_followers",
             "kind": "LinkedHandle",
             "name": "followers"
           },
-          (v3/*:: as any*/)
+          (v4/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "8f534297f21236311a27e7a46505d6c4",
-    "id": "a2b7e2164903907187d4c25866c275d979eb2e5eae46f43337f665b39076ff00",
+    "cacheID": "c4ca0206a1aaae6a3769fa7fe3536707",
+    "id": "ec9e01520129e47f5c6f9b3ed2f840de83d90c8b8a527991a70621d6ee89525a",
     "metadata": {},
     "name": "PeoplePagesFollowersQuery",
     "operationKind": "query",
-    "text": "query PeoplePagesFollowersQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...PeoplePages_followers_3dfUwN\n    id\n  }\n}\n\nfragment PeoplePages_followers_3dfUwN on User {\n  followers(first: 20) {\n    edges {\n      node {\n        handle\n        name\n        avatarUrl\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
+    "text": "query PeoplePagesFollowersQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    handle\n    ...PeoplePages_followers_3dfUwN\n    id\n  }\n}\n\nfragment PeoplePages_followers_3dfUwN on User {\n  followers(first: 20) {\n    edges {\n      node {\n        handle\n        name\n        avatarUrl\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
   }
 };
 })();
 
-(node as any).hash = "b54f5dd1717d617e23072d41e43d2418";
+(node as any).hash = "c8d7c70c7143a9ee60609039e08bd544";
 
 export default node;

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<a01a4920a207553bf416ed7f9f2f88c1>>
- * @relayHash 0923e16cccc36413d43b99b6c90ff75a
+ * @generated SignedSource<<1603488ff44e975d3a912efc5232fd5d>>
+ * @relayHash 60f06029b68e999f5244d057621492bf
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 68788f68f67a4addda093f4029f41eb9e0daf7a5ee3ad9d26b75066d1834f3b1
+// @relayRequestID ca4530b12ba81f532e1f4632fe42ec051891bf91b98904c585c171eb9756541a
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -17,6 +17,7 @@ export type PeoplePagesFollowingQuery$variables = {
 };
 export type PeoplePagesFollowingQuery$data = {
   readonly user: {
+    readonly handle: string;
     readonly " $fragmentSpreads": FragmentRefs<"PeoplePages_following">;
   } | null | undefined;
 };
@@ -40,14 +41,21 @@ v1 = [
     "variableName": "handle"
   }
 ],
-v2 = [
+v2 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "handle",
+  "storageKey": null
+},
+v3 = [
   {
     "kind": "Literal",
     "name": "first",
     "value": 20
   }
 ],
-v3 = {
+v4 = {
   "alias": null,
   "args": null,
   "kind": "ScalarField",
@@ -69,8 +77,9 @@ return {
         "name": "user",
         "plural": false,
         "selections": [
+          (v2/*:: as any*/),
           {
-            "args": (v2/*:: as any*/),
+            "args": (v3/*:: as any*/),
             "kind": "FragmentSpread",
             "name": "PeoplePages_following"
           }
@@ -95,9 +104,10 @@ return {
         "name": "user",
         "plural": false,
         "selections": [
+          (v2/*:: as any*/),
           {
             "alias": null,
-            "args": (v2/*:: as any*/),
+            "args": (v3/*:: as any*/),
             "concreteType": "FollowConnection",
             "kind": "LinkedField",
             "name": "following",
@@ -119,13 +129,7 @@ return {
                     "name": "node",
                     "plural": false,
                     "selections": [
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "handle",
-                        "storageKey": null
-                      },
+                      (v2/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -140,7 +144,7 @@ return {
                         "name": "avatarUrl",
                         "storageKey": null
                       },
-                      (v3/*:: as any*/),
+                      (v4/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -191,30 +195,30 @@ return {
           },
           {
             "alias": null,
-            "args": (v2/*:: as any*/),
+            "args": (v3/*:: as any*/),
             "filters": null,
             "handle": "connection",
             "key": "PeoplePages_following",
             "kind": "LinkedHandle",
             "name": "following"
           },
-          (v3/*:: as any*/)
+          (v4/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "0923e16cccc36413d43b99b6c90ff75a",
-    "id": "68788f68f67a4addda093f4029f41eb9e0daf7a5ee3ad9d26b75066d1834f3b1",
+    "cacheID": "60f06029b68e999f5244d057621492bf",
+    "id": "ca4530b12ba81f532e1f4632fe42ec051891bf91b98904c585c171eb9756541a",
     "metadata": {},
     "name": "PeoplePagesFollowingQuery",
     "operationKind": "query",
-    "text": "query PeoplePagesFollowingQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...PeoplePages_following_3dfUwN\n    id\n  }\n}\n\nfragment PeoplePages_following_3dfUwN on User {\n  following(first: 20) {\n    edges {\n      node {\n        handle\n        name\n        avatarUrl\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
+    "text": "query PeoplePagesFollowingQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    handle\n    ...PeoplePages_following_3dfUwN\n    id\n  }\n}\n\nfragment PeoplePages_following_3dfUwN on User {\n  following(first: 20) {\n    edges {\n      node {\n        handle\n        name\n        avatarUrl\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
   }
 };
 })();
 
-(node as any).hash = "12ef1ecbd3dbf8e5a83ddac8785ed7d0";
+(node as any).hash = "837d5138c6b005c66232cc7a6bfc7065";
 
 export default node;

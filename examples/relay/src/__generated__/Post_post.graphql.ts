@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<5cbf18967381b07e7e1b45c77c8da25f>>
+ * @generated SignedSource<<2c38651a42424f3a754ff3f2ab7c101a>>
  * @lightSyntaxTransform
  */
 
@@ -8,9 +8,18 @@
 // @ts-nocheck
 
 import type { ReaderInlineDataFragment } from 'relay-runtime';
+export type AttachmentKind = "IMAGE" | "LINK" | "VIDEO";
 export type FacetKind = "HASHTAG" | "LINK" | "MENTION";
 import type { FragmentRefs } from "relay-runtime";
 export type Post_post$data = {
+  readonly attachments: ReadonlyArray<{
+    readonly alt: string | null | undefined;
+    readonly blurhash: string | null | undefined;
+    readonly height: number | null | undefined;
+    readonly kind: AttachmentKind;
+    readonly url: string;
+    readonly width: number | null | undefined;
+  }>;
   readonly author: {
     readonly avatarUrl: string | null | undefined;
     readonly handle: string;
@@ -44,6 +53,6 @@ const node: ReaderInlineDataFragment = {
   "name": "Post_post"
 };
 
-(node as any).hash = "24808677b1e030d5361a557c920d9f60";
+(node as any).hash = "df653dd0ab672a8831a7359b143ba889";
 
 export default node;

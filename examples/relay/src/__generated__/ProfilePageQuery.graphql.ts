@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<09dd4ac9d63a039acd9c8d80507a8343>>
- * @relayHash e5ad4ba86a07c8ec35eb060bddfb2e09
+ * @generated SignedSource<<4ac7b3615bc632daa1817b116d81b10c>>
+ * @relayHash 00ea0a89aa2cd1bd8cf4904c9304a61a
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 1f2fc71b08d578c6d0af1d0ef9d575cb09f5498267552892a04cf0249425af48
+// @relayRequestID 3bd7ad2c0a484f5f4aa5d56912e3c2cc5dde99ea2c53662c57122ce68f4e3900
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -90,6 +90,20 @@ v6 = {
   "args": null,
   "kind": "ScalarField",
   "name": "handle",
+  "storageKey": null
+},
+v7 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v8 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
   "storageKey": null
 };
 return {
@@ -249,20 +263,8 @@ return {
                                 "name": "end",
                                 "storageKey": null
                               },
-                              {
-                                "alias": null,
-                                "args": null,
-                                "kind": "ScalarField",
-                                "name": "kind",
-                                "storageKey": null
-                              },
-                              {
-                                "alias": null,
-                                "args": null,
-                                "kind": "ScalarField",
-                                "name": "url",
-                                "storageKey": null
-                              },
+                              (v7/*:: as any*/),
+                              (v8/*:: as any*/),
                               {
                                 "alias": null,
                                 "args": null,
@@ -274,6 +276,47 @@ return {
                                   (v6/*:: as any*/),
                                   (v4/*:: as any*/)
                                 ],
+                                "storageKey": null
+                              }
+                            ],
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "concreteType": "Attachment",
+                            "kind": "LinkedField",
+                            "name": "attachments",
+                            "plural": true,
+                            "selections": [
+                              (v8/*:: as any*/),
+                              (v7/*:: as any*/),
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "alt",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "width",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "height",
+                                "storageKey": null
+                              },
+                              {
+                                "alias": null,
+                                "args": null,
+                                "kind": "ScalarField",
+                                "name": "blurhash",
                                 "storageKey": null
                               }
                             ],
@@ -340,12 +383,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "e5ad4ba86a07c8ec35eb060bddfb2e09",
-    "id": "1f2fc71b08d578c6d0af1d0ef9d575cb09f5498267552892a04cf0249425af48",
+    "cacheID": "00ea0a89aa2cd1bd8cf4904c9304a61a",
+    "id": "3bd7ad2c0a484f5f4aa5d56912e3c2cc5dde99ea2c53662c57122ce68f4e3900",
     "metadata": {},
     "name": "ProfilePageQuery",
     "operationKind": "query",
-    "text": "query ProfilePageQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...Profile_posts_2HEEH6\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Profile_posts_2HEEH6 on User {\n  name\n  posts(first: $first, after: $after) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
+    "text": "query ProfilePageQuery(\n  $after: String\n  $first: Int\n  $id: ID!\n) {\n  node(id: $id) {\n    __typename\n    ...Profile_posts_2HEEH6\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  attachments {\n    url\n    kind\n    alt\n    width\n    height\n    blurhash\n  }\n}\n\nfragment Profile_posts_2HEEH6 on User {\n  name\n  posts(first: $first, after: $after) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n"
   }
 };
 })();

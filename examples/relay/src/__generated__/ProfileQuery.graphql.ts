@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<9273aa7c118b90d335778dce6f0c19b2>>
- * @relayHash 45730ca2588cfa2798ef67d09ec87029
+ * @generated SignedSource<<d39adf606c292399d02e7bb1d6a41d8f>>
+ * @relayHash da027fb59d1b184bad6f38e63ddee62c
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID da9acca0f9c5a318be386c33496395e7239d6264e8563e8684046e42e0029170
+// @relayRequestID ac368c4bbd9e5626406b037e9667c696500d077449b0d35471218d917669567f
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -78,7 +78,21 @@ v6 = {
 v7 = [
   (v4/*:: as any*/),
   (v3/*:: as any*/)
-];
+],
+v8 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v9 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
+  "storageKey": null
+};
 return {
   "fragment": {
     "argumentDefinitions": (v0/*:: as any*/),
@@ -348,20 +362,8 @@ return {
                             "name": "end",
                             "storageKey": null
                           },
-                          {
-                            "alias": null,
-                            "args": null,
-                            "kind": "ScalarField",
-                            "name": "kind",
-                            "storageKey": null
-                          },
-                          {
-                            "alias": null,
-                            "args": null,
-                            "kind": "ScalarField",
-                            "name": "url",
-                            "storageKey": null
-                          },
+                          (v8/*:: as any*/),
+                          (v9/*:: as any*/),
                           {
                             "alias": null,
                             "args": null,
@@ -370,6 +372,47 @@ return {
                             "name": "user",
                             "plural": false,
                             "selections": (v7/*:: as any*/),
+                            "storageKey": null
+                          }
+                        ],
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "concreteType": "Attachment",
+                        "kind": "LinkedField",
+                        "name": "attachments",
+                        "plural": true,
+                        "selections": [
+                          (v9/*:: as any*/),
+                          (v8/*:: as any*/),
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "alt",
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "width",
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "height",
+                            "storageKey": null
+                          },
+                          {
+                            "alias": null,
+                            "args": null,
+                            "kind": "ScalarField",
+                            "name": "blurhash",
                             "storageKey": null
                           }
                         ],
@@ -438,12 +481,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "45730ca2588cfa2798ef67d09ec87029",
-    "id": "da9acca0f9c5a318be386c33496395e7239d6264e8563e8684046e42e0029170",
+    "cacheID": "da027fb59d1b184bad6f38e63ddee62c",
+    "id": "ac368c4bbd9e5626406b037e9667c696500d077449b0d35471218d917669567f",
     "metadata": {},
     "name": "ProfileQuery",
     "operationKind": "query",
-    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  isViewer\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n  mutuals(first: 3) {\n    totalCount\n    edges {\n      node {\n        handle\n        id\n      }\n    }\n  }\n}\n"
+    "text": "query ProfileQuery(\n  $handle: String!\n) {\n  user(handle: $handle) {\n    ...Profile_user\n    ...Profile_posts_3dfUwN\n    id\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  attachments {\n    url\n    kind\n    alt\n    width\n    height\n    blurhash\n  }\n}\n\nfragment Profile_posts_3dfUwN on User {\n  name\n  posts(first: 20) {\n    edges {\n      node {\n        ...Post_post\n        id\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n  id\n}\n\nfragment Profile_user on User {\n  id\n  handle\n  name\n  bio\n  avatarUrl\n  bannerUrl\n  followerCount\n  followingCount\n  postCount\n  isViewer\n  viewerFollows\n  followsViewer\n  viewerHasBlocked\n  viewerGroups\n  mutuals(first: 3) {\n    totalCount\n    edges {\n      node {\n        handle\n        id\n      }\n    }\n  }\n}\n"
   }
 };
 })();

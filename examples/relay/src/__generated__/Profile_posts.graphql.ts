@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<97670643fea06baef82f071ceddebe69>>
+ * @generated SignedSource<<1e3968cfca403b79351f91a8f3144c1a>>
  * @lightSyntaxTransform
  */
 
@@ -51,6 +51,20 @@ v3 = {
   "args": null,
   "kind": "ScalarField",
   "name": "handle",
+  "storageKey": null
+},
+v4 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v5 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
   "storageKey": null
 };
 return {
@@ -211,20 +225,8 @@ return {
                           "name": "end",
                           "storageKey": null
                         },
-                        {
-                          "alias": null,
-                          "args": null,
-                          "kind": "ScalarField",
-                          "name": "kind",
-                          "storageKey": null
-                        },
-                        {
-                          "alias": null,
-                          "args": null,
-                          "kind": "ScalarField",
-                          "name": "url",
-                          "storageKey": null
-                        },
+                        (v4/*:: as any*/),
+                        (v5/*:: as any*/),
                         {
                           "alias": null,
                           "args": null,
@@ -235,6 +237,47 @@ return {
                           "selections": [
                             (v3/*:: as any*/)
                           ],
+                          "storageKey": null
+                        }
+                      ],
+                      "storageKey": null
+                    },
+                    {
+                      "alias": null,
+                      "args": null,
+                      "concreteType": "Attachment",
+                      "kind": "LinkedField",
+                      "name": "attachments",
+                      "plural": true,
+                      "selections": [
+                        (v5/*:: as any*/),
+                        (v4/*:: as any*/),
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "alt",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "width",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "height",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "blurhash",
                           "storageKey": null
                         }
                       ],

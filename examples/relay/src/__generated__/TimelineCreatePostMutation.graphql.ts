@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<9838a70ca1440a7af5308dc419fcb631>>
- * @relayHash 966491f8fd308ae8dd3fd37c4e541612
+ * @generated SignedSource<<4450633ffc536cf88ff210d9d7e8cca0>>
+ * @relayHash 6c39f5cb850792bf6420164e26522dff
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 8ff6474f28fdaeffa24d9338245fd12ca2b6990f0080ae3ee6c2ba64b3a64814
+// @relayRequestID 382cc0b64790b5b17ab68d7a2a902c66e93212a5163533449de0f246d175639d
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -179,6 +179,47 @@ v17 = {
 v18 = {
   "alias": null,
   "args": null,
+  "concreteType": "Attachment",
+  "kind": "LinkedField",
+  "name": "attachments",
+  "plural": true,
+  "selections": [
+    (v17/*:: as any*/),
+    (v16/*:: as any*/),
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "alt",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "width",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "height",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "blurhash",
+      "storageKey": null
+    }
+  ],
+  "storageKey": null
+},
+v19 = {
+  "alias": null,
+  "args": null,
   "concreteType": "Viewer",
   "kind": "LinkedField",
   "name": "viewer",
@@ -294,7 +335,8 @@ return {
                           }
                         ],
                         "storageKey": null
-                      }
+                      },
+                      (v18/*:: as any*/)
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -305,7 +347,7 @@ return {
             ],
             "storageKey": null
           },
-          (v18/*:: as any*/)
+          (v19/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -396,7 +438,8 @@ return {
                       }
                     ],
                     "storageKey": null
-                  }
+                  },
+                  (v18/*:: as any*/)
                 ],
                 "storageKey": null
               }
@@ -419,19 +462,19 @@ return {
               }
             ]
           },
-          (v18/*:: as any*/)
+          (v19/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "966491f8fd308ae8dd3fd37c4e541612",
-    "id": "8ff6474f28fdaeffa24d9338245fd12ca2b6990f0080ae3ee6c2ba64b3a64814",
+    "cacheID": "6c39f5cb850792bf6420164e26522dff",
+    "id": "382cc0b64790b5b17ab68d7a2a902c66e93212a5163533449de0f246d175639d",
     "metadata": {},
     "name": "TimelineCreatePostMutation",
     "operationKind": "mutation",
-    "text": "mutation TimelineCreatePostMutation(\n  $input: CreatePostInput!\n) {\n  createPost(input: $input) {\n    timelineEdge {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    viewer {\n      id\n      user {\n        id\n        postCount\n      }\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n"
+    "text": "mutation TimelineCreatePostMutation(\n  $input: CreatePostInput!\n) {\n  createPost(input: $input) {\n    timelineEdge {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    viewer {\n      id\n      user {\n        id\n        postCount\n      }\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  attachments {\n    url\n    kind\n    alt\n    width\n    height\n    blurhash\n  }\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<801cec7bd4e29380bfd246e21d28527b>>
- * @relayHash 83a50008e7673bb0f04f4fa7b02c535b
+ * @generated SignedSource<<6f8943d4e9f842455b926b22ca3dc346>>
+ * @relayHash 424a53b9f2c083682eb626349185e691
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID f23407f1bede937c82beeb7d45b92bf7f06987ef62c3fa62db7ce84eece01a58
+// @relayRequestID 5e876e270dd27f1db01d45a7dd69ff4bd1945ddddd081eba8b370f6280d2dc0d
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -81,6 +81,20 @@ v6 = {
   "args": null,
   "kind": "ScalarField",
   "name": "handle",
+  "storageKey": null
+},
+v7 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v8 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
   "storageKey": null
 };
 return {
@@ -244,20 +258,8 @@ return {
                         "name": "end",
                         "storageKey": null
                       },
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "kind",
-                        "storageKey": null
-                      },
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "url",
-                        "storageKey": null
-                      },
+                      (v7/*:: as any*/),
+                      (v8/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -269,6 +271,47 @@ return {
                           (v6/*:: as any*/),
                           (v5/*:: as any*/)
                         ],
+                        "storageKey": null
+                      }
+                    ],
+                    "storageKey": null
+                  },
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "Attachment",
+                    "kind": "LinkedField",
+                    "name": "attachments",
+                    "plural": true,
+                    "selections": [
+                      (v8/*:: as any*/),
+                      (v7/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "alt",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "width",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "height",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "blurhash",
                         "storageKey": null
                       }
                     ],
@@ -348,12 +391,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "83a50008e7673bb0f04f4fa7b02c535b",
-    "id": "f23407f1bede937c82beeb7d45b92bf7f06987ef62c3fa62db7ce84eece01a58",
+    "cacheID": "424a53b9f2c083682eb626349185e691",
+    "id": "5e876e270dd27f1db01d45a7dd69ff4bd1945ddddd081eba8b370f6280d2dc0d",
     "metadata": {},
     "name": "TimelinePageQuery",
     "operationKind": "query",
-    "text": "query TimelinePageQuery(\n  $after: String\n  $first: Int\n  $group: String\n  $isFirst: Boolean = true\n) {\n  ...Timeline_query_3QaKFG\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Timeline_query_3QaKFG on Query {\n  timeline(group: $group, first: $first, after: $after) {\n    pollCursor @include(if: $isFirst)\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query TimelinePageQuery(\n  $after: String\n  $first: Int\n  $group: String\n  $isFirst: Boolean = true\n) {\n  ...Timeline_query_3QaKFG\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  attachments {\n    url\n    kind\n    alt\n    width\n    height\n    blurhash\n  }\n}\n\nfragment Timeline_query_3QaKFG on Query {\n  timeline(group: $group, first: $first, after: $after) {\n    pollCursor @include(if: $isFirst)\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

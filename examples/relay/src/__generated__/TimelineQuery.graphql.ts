@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<86dd21ff69638adafa6a8affe8a999ff>>
- * @relayHash ce07bc814ba07a9a8a78ce4cd48c4e3d
+ * @generated SignedSource<<f35bc2b098384fd170e01e5cd0064070>>
+ * @relayHash e0cd2e1fe45b6b0f65cf19ea5f177170
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 1f71a04d380a8487a50e97f740bfb444c9aba4c5eb322843208837334911593e
+// @relayRequestID 4c781c57c561d66ebea834f35a6e10b59cacc50bbc941a25606790b5e0e103af
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -55,6 +55,20 @@ v3 = {
   "args": null,
   "kind": "ScalarField",
   "name": "handle",
+  "storageKey": null
+},
+v4 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v5 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
   "storageKey": null
 };
 return {
@@ -202,20 +216,8 @@ return {
                         "name": "end",
                         "storageKey": null
                       },
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "kind",
-                        "storageKey": null
-                      },
-                      {
-                        "alias": null,
-                        "args": null,
-                        "kind": "ScalarField",
-                        "name": "url",
-                        "storageKey": null
-                      },
+                      (v4/*:: as any*/),
+                      (v5/*:: as any*/),
                       {
                         "alias": null,
                         "args": null,
@@ -227,6 +229,47 @@ return {
                           (v3/*:: as any*/),
                           (v2/*:: as any*/)
                         ],
+                        "storageKey": null
+                      }
+                    ],
+                    "storageKey": null
+                  },
+                  {
+                    "alias": null,
+                    "args": null,
+                    "concreteType": "Attachment",
+                    "kind": "LinkedField",
+                    "name": "attachments",
+                    "plural": true,
+                    "selections": [
+                      (v5/*:: as any*/),
+                      (v4/*:: as any*/),
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "alt",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "width",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "height",
+                        "storageKey": null
+                      },
+                      {
+                        "alias": null,
+                        "args": null,
+                        "kind": "ScalarField",
+                        "name": "blurhash",
                         "storageKey": null
                       }
                     ],
@@ -306,12 +349,12 @@ return {
     ]
   },
   "params": {
-    "cacheID": "ce07bc814ba07a9a8a78ce4cd48c4e3d",
-    "id": "1f71a04d380a8487a50e97f740bfb444c9aba4c5eb322843208837334911593e",
+    "cacheID": "e0cd2e1fe45b6b0f65cf19ea5f177170",
+    "id": "4c781c57c561d66ebea834f35a6e10b59cacc50bbc941a25606790b5e0e103af",
     "metadata": {},
     "name": "TimelineQuery",
     "operationKind": "query",
-    "text": "query TimelineQuery(\n  $group: String\n) {\n  ...Timeline_query_3NJIoa\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n\nfragment Timeline_query_3NJIoa on Query {\n  timeline(group: $group, first: 20) {\n    pollCursor\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
+    "text": "query TimelineQuery(\n  $group: String\n) {\n  ...Timeline_query_3NJIoa\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  attachments {\n    url\n    kind\n    alt\n    width\n    height\n    blurhash\n  }\n}\n\nfragment Timeline_query_3NJIoa on Query {\n  timeline(group: $group, first: 20) {\n    pollCursor\n    edges {\n      node {\n        id\n        ...Post_post\n        __typename\n      }\n      cursor\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n    }\n  }\n}\n"
   }
 };
 })();

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<3629153db4619f881c7e418607730abd>>
- * @relayHash 845c6017dc14d97abc98298d5c41f07b
+ * @generated SignedSource<<dcea69f682c2672246abc689ccb7771e>>
+ * @relayHash 1c2ca3b3af54b4eea432a691699747a1
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID a0c9d6a09e08d0802e3c7dff17cdc0ebd34cf1ed6e2b7d92b238cec3214e1fe8
+// @relayRequestID 18f51d27ceec63ee413c6bd34d296977cfca9b2820535a8f2d2662b072ab4f23
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -209,6 +209,47 @@ v21 = {
 v22 = {
   "alias": null,
   "args": null,
+  "concreteType": "Attachment",
+  "kind": "LinkedField",
+  "name": "attachments",
+  "plural": true,
+  "selections": [
+    (v21/*:: as any*/),
+    (v20/*:: as any*/),
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "alt",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "width",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "height",
+      "storageKey": null
+    },
+    {
+      "alias": null,
+      "args": null,
+      "kind": "ScalarField",
+      "name": "blurhash",
+      "storageKey": null
+    }
+  ],
+  "storageKey": null
+},
+v23 = {
+  "alias": null,
+  "args": null,
   "concreteType": "PageInfo",
   "kind": "LinkedField",
   "name": "pageInfo",
@@ -329,7 +370,8 @@ return {
                           }
                         ],
                         "storageKey": null
-                      }
+                      },
+                      (v22/*:: as any*/)
                     ],
                     "args": null,
                     "argumentDefinitions": []
@@ -340,7 +382,7 @@ return {
             ],
             "storageKey": null
           },
-          (v22/*:: as any*/)
+          (v23/*:: as any*/)
         ],
         "storageKey": null
       }
@@ -435,26 +477,27 @@ return {
                       }
                     ],
                     "storageKey": null
-                  }
+                  },
+                  (v22/*:: as any*/)
                 ],
                 "storageKey": null
               }
             ],
             "storageKey": null
           },
-          (v22/*:: as any*/)
+          (v23/*:: as any*/)
         ],
         "storageKey": null
       }
     ]
   },
   "params": {
-    "cacheID": "845c6017dc14d97abc98298d5c41f07b",
-    "id": "a0c9d6a09e08d0802e3c7dff17cdc0ebd34cf1ed6e2b7d92b238cec3214e1fe8",
+    "cacheID": "1c2ca3b3af54b4eea432a691699747a1",
+    "id": "18f51d27ceec63ee413c6bd34d296977cfca9b2820535a8f2d2662b072ab4f23",
     "metadata": {},
     "name": "TimelineReadQuery",
     "operationKind": "query",
-    "text": "query TimelineReadQuery(\n  $group: String\n  $first: Int\n  $after: String\n  $last: Int\n  $before: String\n) {\n  timeline(group: $group, first: $first, after: $after, last: $last, before: $before) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n}\n"
+    "text": "query TimelineReadQuery(\n  $group: String\n  $first: Int\n  $after: String\n  $last: Int\n  $before: String\n) {\n  timeline(group: $group, first: $first, after: $after, last: $last, before: $before) {\n    pollCursor\n    edges {\n      cursor\n      node {\n        id\n        ...Post_post\n      }\n    }\n    pageInfo {\n      endCursor\n      hasNextPage\n      hasPreviousPage\n    }\n  }\n}\n\nfragment Post_post on Post {\n  id\n  text\n  createdAt\n  likeCount\n  commentCount\n  viewerHasLiked\n  viewerCanDelete\n  author {\n    handle\n    name\n    avatarUrl\n    id\n  }\n  facets {\n    start\n    end\n    kind\n    url\n    user {\n      handle\n      id\n    }\n  }\n  attachments {\n    url\n    kind\n    alt\n    width\n    height\n    blurhash\n  }\n}\n"
   }
 };
 })();

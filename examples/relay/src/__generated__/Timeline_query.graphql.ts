@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<133aba277d188897027dc99b376c019a>>
+ * @generated SignedSource<<283b9b7ca6468885aa9dc51f00038154>>
  * @lightSyntaxTransform
  */
 
@@ -45,6 +45,20 @@ v2 = {
   "args": null,
   "kind": "ScalarField",
   "name": "handle",
+  "storageKey": null
+},
+v3 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "kind",
+  "storageKey": null
+},
+v4 = {
+  "alias": null,
+  "args": null,
+  "kind": "ScalarField",
+  "name": "url",
   "storageKey": null
 };
 return {
@@ -235,20 +249,8 @@ return {
                           "name": "end",
                           "storageKey": null
                         },
-                        {
-                          "alias": null,
-                          "args": null,
-                          "kind": "ScalarField",
-                          "name": "kind",
-                          "storageKey": null
-                        },
-                        {
-                          "alias": null,
-                          "args": null,
-                          "kind": "ScalarField",
-                          "name": "url",
-                          "storageKey": null
-                        },
+                        (v3/*:: as any*/),
+                        (v4/*:: as any*/),
                         {
                           "alias": null,
                           "args": null,
@@ -259,6 +261,47 @@ return {
                           "selections": [
                             (v2/*:: as any*/)
                           ],
+                          "storageKey": null
+                        }
+                      ],
+                      "storageKey": null
+                    },
+                    {
+                      "alias": null,
+                      "args": null,
+                      "concreteType": "Attachment",
+                      "kind": "LinkedField",
+                      "name": "attachments",
+                      "plural": true,
+                      "selections": [
+                        (v4/*:: as any*/),
+                        (v3/*:: as any*/),
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "alt",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "width",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "height",
+                          "storageKey": null
+                        },
+                        {
+                          "alias": null,
+                          "args": null,
+                          "kind": "ScalarField",
+                          "name": "blurhash",
                           "storageKey": null
                         }
                       ],

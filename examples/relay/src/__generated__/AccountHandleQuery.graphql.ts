@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<15b6d9a11bcf143e96c62cd5a0cb8c49>>
- * @relayHash e7a6fd27301807f35168ab79bdee8d24
+ * @generated SignedSource<<423d16776bf38095141c1109484510c4>>
+ * @relayHash 18a007c3c4174c6906b98d0fe78b90b1
  * @lightSyntaxTransform
  */
 
@@ -8,18 +8,18 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 60f6e53221b71b8e23b0ea5e5ff3b69d4a955fa3d00117dd9033b55b05289073
+// @relayRequestID d01c283052257a74524fd019fcc68a54dbb3f2b1e6587a42b9317b6bd5222026
 
 import type { ConcreteRequest } from 'relay-runtime';
-export type mainHandleQuery$variables = {
+export type AccountHandleQuery$variables = {
   handle: string;
 };
-export type mainHandleQuery$data = {
+export type AccountHandleQuery$data = {
   readonly isHandleAvailable: boolean;
 };
-export type mainHandleQuery = {
-  response: mainHandleQuery$data;
-  variables: mainHandleQuery$variables;
+export type AccountHandleQuery = {
+  response: AccountHandleQuery$data;
+  variables: AccountHandleQuery$variables;
 };
 
 const node: ConcreteRequest = (function(){
@@ -50,7 +50,7 @@ return {
     "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Fragment",
     "metadata": null,
-    "name": "mainHandleQuery",
+    "name": "AccountHandleQuery",
     "selections": (v1/*:: as any*/),
     "type": "Query",
     "abstractKey": null
@@ -59,20 +59,20 @@ return {
   "operation": {
     "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Operation",
-    "name": "mainHandleQuery",
+    "name": "AccountHandleQuery",
     "selections": (v1/*:: as any*/)
   },
   "params": {
-    "cacheID": "e7a6fd27301807f35168ab79bdee8d24",
-    "id": "60f6e53221b71b8e23b0ea5e5ff3b69d4a955fa3d00117dd9033b55b05289073",
+    "cacheID": "18a007c3c4174c6906b98d0fe78b90b1",
+    "id": "d01c283052257a74524fd019fcc68a54dbb3f2b1e6587a42b9317b6bd5222026",
     "metadata": {},
-    "name": "mainHandleQuery",
+    "name": "AccountHandleQuery",
     "operationKind": "query",
-    "text": "query mainHandleQuery(\n  $handle: String!\n) {\n  isHandleAvailable(handle: $handle)\n}\n"
+    "text": "query AccountHandleQuery(\n  $handle: String!\n) {\n  isHandleAvailable(handle: $handle)\n}\n"
   }
 };
 })();
 
-(node as any).hash = "c9ef6d10500868b19299070654826c60";
+(node as any).hash = "4182dae8808eb784b34f10da0db445e4";
 
 export default node;

@@ -1,6 +1,6 @@
 /**
- * @generated SignedSource<<a1656f46a810ba5d766c0a2941c37332>>
- * @relayHash 553984435e36c856b8c666970c1d4ff6
+ * @generated SignedSource<<6f71dac4f1c9793f4890950779b7e4e6>>
+ * @relayHash ea15d9afc5034445ded65d4d0981f460
  * @lightSyntaxTransform
  */
 
@@ -8,7 +8,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-// @relayRequestID 05a047e1a6cfac7ac444f64bcd29dfca148f3f0fa693d4ff2befa2d51cea29a0
+// @relayRequestID 3d52c952ed821c85a035a4d41d39a4f9085449297ccf48e5267a9c48e993ac8b
 
 import type { ConcreteRequest } from 'relay-runtime';
 import type { FragmentRefs } from "relay-runtime";
@@ -20,19 +20,19 @@ export type CreateUserInput = {
   handle?: string | null | undefined;
   name: string;
 };
-export type mainCreateUserMutation$variables = {
+export type AccountCreateUserMutation$variables = {
   input: CreateUserInput;
 };
-export type mainCreateUserMutation$data = {
+export type AccountCreateUserMutation$data = {
   readonly createUser: {
     readonly viewer: {
       readonly " $fragmentSpreads": FragmentRefs<"main_viewer">;
     };
   } | null | undefined;
 };
-export type mainCreateUserMutation = {
-  response: mainCreateUserMutation$data;
-  variables: mainCreateUserMutation$variables;
+export type AccountCreateUserMutation = {
+  response: AccountCreateUserMutation$data;
+  variables: AccountCreateUserMutation$variables;
 };
 
 const node: ConcreteRequest = (function(){
@@ -62,7 +62,7 @@ return {
     "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Fragment",
     "metadata": null,
-    "name": "mainCreateUserMutation",
+    "name": "AccountCreateUserMutation",
     "selections": [
       {
         "alias": null,
@@ -99,7 +99,7 @@ return {
   "operation": {
     "argumentDefinitions": (v0/*:: as any*/),
     "kind": "Operation",
-    "name": "mainCreateUserMutation",
+    "name": "AccountCreateUserMutation",
     "selections": [
       {
         "alias": null,
@@ -192,16 +192,16 @@ return {
     ]
   },
   "params": {
-    "cacheID": "553984435e36c856b8c666970c1d4ff6",
-    "id": "05a047e1a6cfac7ac444f64bcd29dfca148f3f0fa693d4ff2befa2d51cea29a0",
+    "cacheID": "ea15d9afc5034445ded65d4d0981f460",
+    "id": "3d52c952ed821c85a035a4d41d39a4f9085449297ccf48e5267a9c48e993ac8b",
     "metadata": {},
-    "name": "mainCreateUserMutation",
+    "name": "AccountCreateUserMutation",
     "operationKind": "mutation",
-    "text": "mutation mainCreateUserMutation(\n  $input: CreateUserInput!\n) {\n  createUser(input: $input) {\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n    handle\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
+    "text": "mutation AccountCreateUserMutation(\n  $input: CreateUserInput!\n) {\n  createUser(input: $input) {\n    viewer {\n      ...main_viewer\n      id\n    }\n  }\n}\n\nfragment main_viewer on Viewer {\n  user {\n    id\n    handle\n  }\n  groups(first: 100) {\n    edges {\n      node {\n        name\n      }\n    }\n  }\n}\n"
   }
 };
 })();
 
-(node as any).hash = "c9084b06abd7b9c8710e594e8dadc4db";
+(node as any).hash = "6062dfc936cf7df189bba30970a0a7dc";
 
 export default node;

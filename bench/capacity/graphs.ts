@@ -1,6 +1,7 @@
 import { randomAt } from '../../packages/drive/random.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Graph } from '../feeds/graph.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** A follow graph as lists of numbers. Users are their positions in `users`. */
 export interface NumberedGraph {
@@ -31,7 +32,7 @@ export interface ConstantsGraph extends NumberedGraph {
 }
 
 /** Creates a graph of equal users and of authors and readers with exact numbers of edges. It is the same in each run. */
-export function createConstantsGraph(): ConstantsGraph {
+export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>): ConstantsGraph {
   const users: UserId[] = []
   const addUsers = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, at) => {
@@ -43,18 +44,18 @@ export function createConstantsGraph(): ConstantsGraph {
   // A prime number of steps apart, so that no pair repeats.
   const ordinaryAt = (at: number) => (at * 7_919) % ordinaryUsers
   for (const user of ordinary) {
-    for (let step = 1; step <= followeesEach; step++)
+    for (let step = 1; step <= sizeOf(options, followeesEach, 2); step++)
       edges.push([user, (user + step * step) % ordinaryUsers])
   }
   const authors = audiences.map((audience, at) => {
-    const some = addUsers(`author${at}`, authorsPerAudience[at] ?? 0)
+    const some = addUsers(`author${at}`, sizeOf(options, authorsPerAudience[at] ?? 0, 1))
     for (const [index, author] of some.entries()) {
       for (let n = 0; n < audience; n++) edges.push([ordinaryAt(index * 613 + n), author])
     }
     return some
   })
   const readers = followeeCounts.map((count, at) => {
-    const some = addUsers(`reader${at}`, readersPerCount)
+    const some = addUsers(`reader${at}`, sizeOf(options, readersPerCount, 2))
     for (const [index, reader] of some.entries()) {
       for (let n = 0; n < count; n++) edges.push([reader, ordinaryAt(index * 317 + n)])
     }

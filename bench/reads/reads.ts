@@ -33,7 +33,7 @@ interface Sides {
  */
 export async function benchmarkReads(options: BenchOptions) {
   const { log, print, ms, warmUpMs, memoryMs } = options
-  const graph = await loadReed98(options.graph)
+  const graph = await loadReed98(options)
   if (!graph) throw new Error('Reed98 was not found. Use --graph FILE')
   const buildFolder = await buildServer()
   await using data = await openReadsData(graph, log)

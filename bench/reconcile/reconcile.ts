@@ -37,6 +37,7 @@ export async function benchmarkReconcile(options: BenchOptions): Promise<Record<
     ['Reed98', 'socfb-reed98.edges'],
     ['LastFM', 'lastfm-asia.csv'],
   ] as const) {
+    if (options.isSmallest) continue
     const file = findGraphFile(name)
     if (!file || !existsSync(file)) {
       log(`${name} was not found`)

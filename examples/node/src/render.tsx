@@ -4,7 +4,7 @@ import { prerenderStatic } from '@apollo/client/react/ssr'
 import { HomeTimelineDocument } from '@feedline/client'
 import type { ComponentType } from 'react'
 import { renderToString } from 'react-dom/server'
-import type { Server } from './ask'
+import type { Server } from './ask.js'
 
 const linkTo = ({ url, authorization }: Server) =>
   new HttpLink({ uri: url, headers: { authorization } })

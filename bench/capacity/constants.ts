@@ -27,9 +27,9 @@ import {
   startMeasuredServer,
 } from './system.ts'
 
-const postsEach = 6
+const postsEach = [6, 1] as const
 const likeCounts = [3_000, 100] as const
-const pulledFollowersMax = 5_000
+const pulledFollowerCounts = [5_000, 500] as const
 const [pulledPostCounts, pulledPageCounts] = [
   [128, 4],
   [320, 20],
@@ -48,7 +48,7 @@ export async function benchmarkConstants(options: BenchOptions) {
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
   const graph = createConstantsGraph(options)
   await storeGraph(database, graph, log)
-  const history = await storeHistory(database, graph.ordinary, postsEach)
+  const history = await storeHistory(database, graph.ordinary, sizeOf(options, ...postsEach))
   const context = { database, graph, history, load, built, isSmallest, log }
   const { version } = await database.client.db('admin').command({ buildInfo: 1 })
   const run = {
@@ -115,7 +115,7 @@ async function measurePulled(context: StrategyContext) {
   const pulledPages = sizeOf(context, ...pulledPageCounts)
   await prepareStrategy(database, 'INBOX')
   await using server = await startMeasuredServer(database, load, 'INBOX', {
-    ...{ built, pageCacheMb: 0, inboxFollowersMax: pulledFollowersMax },
+    ...{ built, pageCacheMb: 0, inboxFollowersMax: sizeOf(context, ...pulledFollowerCounts) },
   })
   const celebrities = graph.authors.at(-1) ?? []
   // Their first posts make them celebrities.

@@ -12,12 +12,13 @@ export interface NumberedGraph {
 }
 
 /** The audiences of the authors whose posts are measured. */
-export const audiences = [10, 100, 1_000, 9_000] as const
+const audiences = [10, 100, 1_000, 9_000] as const
 const authorsPerAudience = [64, 32, 16, 4] as const
 /** The number of followees of the readers whose pages are measured. */
 export const followeeCounts = [10, 100, 1_000] as const
 export const readersPerCount = 32
-const ordinaryUsers = 10_000
+/** The ordinary users. The smallest graph has no audience of 9,000. */
+const ordinaryCounts = [10_000, 1_200] as const
 /** The number of followees of an ordinary user. */
 export const followeesEach = 20
 
@@ -31,6 +32,10 @@ export interface ConstantsGraph extends NumberedGraph {
   readonly readers: readonly (readonly UserId[])[]
 }
 
+/** Those of {@link audiences} that a graph has. */
+export const audiencesOf = (options: Pick<BenchOptions, 'isSmallest'>): readonly number[] =>
+  audiences.slice(0, sizeOf(options, audiences.length, 3))
+
 /** Creates a graph of equal users and of authors and readers with exact numbers of edges. It is the same in each run. */
 export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>): ConstantsGraph {
   const users: UserId[] = []
@@ -39,6 +44,7 @@ export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>):
       users.push(`${prefix}${at.toString().padStart(5, '0')}` as UserId)
       return users.length - 1
     })
+  const ordinaryUsers = sizeOf(options, ...ordinaryCounts)
   const ordinary = addUsers('user', ordinaryUsers)
   const edges: [number, number][] = []
   // A prime number of steps apart, so that no pair repeats.
@@ -47,7 +53,7 @@ export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>):
     for (let step = 1; step <= sizeOf(options, followeesEach, 2); step++)
       edges.push([user, (user + step * step) % ordinaryUsers])
   }
-  const authors = audiences.map((audience, at) => {
+  const authors = audiencesOf(options).map((audience, at) => {
     const some = addUsers(`author${at}`, sizeOf(options, authorsPerAudience[at] ?? 0, 1))
     for (const [index, author] of some.entries()) {
       for (let n = 0; n < audience; n++) edges.push([ordinaryAt(index * 613 + n), author])

@@ -10,7 +10,7 @@ import type { FeedsDatabase } from '../feeds/feeds-database.ts'
 import { sizeOf } from '../options.ts'
 import { requestsUntilKept } from '../reads/loads.ts'
 import { fillCaches } from './caches.ts'
-import { audiences, type ConstantsGraph, followeeCounts } from './graphs.ts'
+import { audiencesOf, type ConstantsGraph, followeeCounts } from './graphs.ts'
 import { createTexts, requests } from './requests.ts'
 import {
   type Cost,
@@ -89,7 +89,7 @@ export async function measureStrategy(
   await server.measure(createPosts(graph.authors[0] ?? [], countOf('warmUpPosts')))
   await server.measure(repeat(readers, pages).map(requests.page))
   const post: Record<string, Cost> = {}
-  for (const [at, audience] of audiences.entries()) {
+  for (const [at, audience] of audiencesOf(context).entries()) {
     const count = sizeOf(context, postsPerAudience[at] ?? 0, 2)
     const together = audience >= largeAudience ? connectionsOfLargePosts : undefined
     const cost = await server.measure(createPosts(graph.authors[at] ?? [], count), together)

@@ -34,19 +34,17 @@ function createRing(people: number, friends: number): Graph {
   }
 }
 
-/** The least number of people among whom `reads` finds all kinds of readers and authors, and what they follow. */
-const smallestRing = [620, 20] as const
-
 /**
  * Loads Reed98 (networkrepository.com), or another edge list. Each friendship becomes a follow in both directions. The
- * smallest size needs no file, and has a graph in the place of Reed98.
+ * smallest size needs no file: it has a ring in the place of Reed98.
+ * @param ring its people, and the friends of each on either side.
  * @returns undefined if the file does not exist.
  */
-export async function loadReed98({
-  graph: path,
-  isSmallest,
-}: Pick<BenchOptions, 'graph' | 'isSmallest'>): Promise<Graph | undefined> {
-  if (path === undefined && isSmallest) return createRing(...smallestRing)
+export async function loadReed98(
+  { graph: path, isSmallest }: Pick<BenchOptions, 'graph' | 'isSmallest'>,
+  ring: readonly [people: number, friends: number] = [100, 10],
+): Promise<Graph | undefined> {
+  if (path === undefined && isSmallest) return createRing(...ring)
   const file = path ?? findGraphFile('socfb-reed98.edges')
   if (file === undefined || !existsSync(file)) return undefined
   const followers = new Map<UserId, Set<UserId>>()

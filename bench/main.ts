@@ -44,7 +44,7 @@ const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', numb
 /** With `--smallest`, what is not given. So a benchmark takes seconds, writes no plot of the documents, and measures nothing. */
 const smallest = {
   ...{ rounds: 1, seconds: 0.2, warmUp: 0.2, memory: 0.5 },
-  ...{ likes: 1_000, people: 1_700, plots: '.feedline/bench-plots' },
+  ...{ likes: 1_000, people: 400, plots: '.feedline/bench-plots' },
 }
 
 /** @throws {InvalidArgumentError} if the text is not a positive number. */

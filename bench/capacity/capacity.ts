@@ -33,7 +33,7 @@ export async function benchmarkCapacity(options: BenchOptions): Promise<Ratios> 
     else log('Reed98 was not found')
   }
   if (isWanted('generated')) {
-    const generated = createPowerLawGraph(sizeOf(options, userCount, 400))
+    const generated = createPowerLawGraph(userCount)
     Object.assign(ratios, await checkGraph(generated, options, built, loadOfGenerated))
   }
   const missed = Object.entries(ratios).filter(([, ratio]) => Math.abs(Math.log(ratio)) > limit)

@@ -39,7 +39,7 @@ export async function benchmarkReads(options: BenchOptions) {
   const graph = await loadReed98(options, smallestRing)
   if (!graph) throw new Error('Reed98 was not found. Use --graph FILE')
   const buildFolder = await buildServer()
-  await using data = await openReadsData(graph, log)
+  await using data = await openReadsData(graph, options)
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
   const { audience } = data
   const context: LoadContext = { load, audience, ms, warmUpMs, log }

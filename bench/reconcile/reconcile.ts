@@ -49,7 +49,7 @@ export async function benchmarkReconcile(options: BenchOptions): Promise<Record<
   }
   await using database = await openBenchDatabase(log, {}, { socketTimeoutMS: 0 })
   log(`storing a generated graph of ${userCount} users`)
-  const edges = await storeGeneratedGraph(database, userCount, log)
+  const edges = await storeGeneratedGraph(database, options)
   measurements.push(await measureGraph(database, 'generated', edges, log))
   print(formatTable(measurements))
   return Object.fromEntries(measurements.flatMap(metricsOf))

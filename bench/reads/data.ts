@@ -44,7 +44,7 @@ const readersMax = 256
 const touchedReaders = 8
 const likingReaders = 32
 const likesPerReader = 10
-/** So many that a user with more followees than these has more than a page, except in the smallest graph. */
+/** A user with as many followees has more than a page. In the smallest graph each follows forty. */
 const postsPerUser = 8
 const fewestPosts = 2
 const composersMax = 64

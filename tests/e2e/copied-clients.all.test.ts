@@ -51,7 +51,10 @@ async function createProject(packages: readonly string[]): Promise<string> {
   }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   expect(copiedFolder).not.toBe('')
-  await cp(join(root, copiedFolder), join(folder, 'src', basename(copiedFolder)), { recursive: true, filter: isSource })
+  await cp(join(root, copiedFolder), join(folder, 'src', basename(copiedFolder)), {
+    recursive: true,
+    filter: isSource,
+  })
   return folder
 }
 

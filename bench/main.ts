@@ -41,6 +41,12 @@ const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', numb
   scale: { rounds: 1, seconds: 2 },
 }
 
+/** With `--smallest`, what is not given. So a benchmark takes seconds, writes no plot of the documents, and measures nothing. */
+const smallest = {
+  ...{ rounds: 1, seconds: 0.2, warmUp: 0.2, memory: 0.5 },
+  ...{ likes: 1_000, people: 400, plots: '.feedline/bench-plots' },
+}
+
 /** @throws {InvalidArgumentError} if the text is not a positive number. */
 function parsePositive(text: string): number {
   const value = Number(text)
@@ -109,6 +115,7 @@ await new Command('bench')
       'the Node on which all sides run: a path, or a version that npx has, such as 24',
     ).argParser(parseNode),
   )
+  .option('--smallest', 'run each step once on few contents, to see that it runs')
   .option('--plots <folder>', 'where plots are written', 'docs/plots')
   .option('--json', 'print the result as JSON')
   .action(async (name: keyof typeof benchmarks, given, command: Command) => {
@@ -118,13 +125,16 @@ await new Command('bench')
       process.exit(code ?? 1)
     }
     const isGiven = (option: string) => command.getOptionValueSource(option) === 'cli'
-    const unlessGiven = Object.entries(shorter[name] ?? {}).filter(([option]) => !isGiven(option))
+    const isSmallest = given.smallest === true
+    const fewer = isSmallest ? smallest : (shorter[name] ?? {})
+    const unlessGiven = Object.entries(fewer).filter(([option]) => !isGiven(option))
     const { seconds, warmUp, memory, people, json, ...others } = {
       ...given,
       ...Object.fromEntries(unlessGiven),
     }
     const run = benchmarks[name]({
       ...others,
+      isSmallest,
       ms: seconds * 1000,
       warmUpMs: warmUp * 1000,
       memoryMs: memory * 1000,

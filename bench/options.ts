@@ -2,6 +2,8 @@
 export interface BenchOptions {
   /** The number of rounds. Each round measures all implementations in turn. */
   readonly rounds: number
+  /** Whether the contents have the smallest size at which each step runs. */
+  readonly isSmallest: boolean
   /** How long each load lasts, in milliseconds. */
   readonly ms: number
   /** How long each side is loaded before it is measured, in milliseconds. */
@@ -25,3 +27,10 @@ export interface BenchOptions {
   /** Prints a line of the result. */
   readonly print: (line: string) => void
 }
+
+/** The size of contents: the standard one, or with `--smallest` one at which each step still runs. */
+export const sizeOf = (
+  { isSmallest }: Pick<BenchOptions, 'isSmallest'>,
+  standard: number,
+  smallest: number,
+): number => (isSmallest ? smallest : standard)

@@ -2,12 +2,18 @@ import type { Cleanup } from '../faults/cleanup.ts'
 import { secret } from '../tests/attacks/attack.ts'
 import { feedline } from '../tests/support/process.ts'
 
+/** The memory of a process, in bytes. */
+export interface ServerMemory {
+  readonly residentBytes: number
+  /** Of objects and buffers, also of those that no one uses any more. */
+  readonly usedBytes: number
+}
+
 /** A production process of `feedline serve`. */
 export interface Server {
   readonly url: string
   readonly port: number
-  /** The memory of the process, in bytes. */
-  readResidentBytes(): Promise<number>
+  readMemory(): Promise<ServerMemory>
   /** Asks the process to stop. @returns its exit code. */
   stop(): Promise<number | null>
 }
@@ -25,9 +31,13 @@ export async function startServer(
   return {
     url,
     port: Number(new URL(url).port),
-    readResidentBytes: async () => {
+    readMemory: async () => {
       const text = await (await fetch(`${admin}/metrics`)).text()
-      return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1])
+      const read = (name: string) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1])
+      return {
+        residentBytes: read('process_resident_memory_bytes'),
+        usedBytes: read('nodejs_heap_size_used_bytes') + read('nodejs_external_memory_bytes'),
+      }
     },
     stop: () => {
       child.kill('SIGTERM')

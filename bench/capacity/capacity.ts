@@ -7,7 +7,7 @@ import { startChild } from '../child-process.ts'
 import { buildServer } from '../feeds/build.ts'
 import type { FeedsDatabase } from '../feeds/feeds-database.ts'
 import { loadReed98 } from '../feeds/graph.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { type CheckedLoad, type Figures, measureLoad, predictLoad } from './check-load.ts'
 import { createPowerLawGraph, type NumberedGraph, numberGraph, zipfShape } from './graphs.ts'
 import { accountCollections, edgeCollections, measureStorage } from './storage.ts'
@@ -27,7 +27,7 @@ export async function benchmarkCapacity(options: BenchOptions): Promise<Ratios> 
   const built = await buildServer()
   const ratios: Ratios = {}
   if (isWanted('reed98')) {
-    const reed98 = await loadReed98(options.graph)
+    const reed98 = await loadReed98(options)
     if (reed98)
       Object.assign(ratios, await checkGraph(numberGraph(reed98), options, built, loadOfReed98))
     else log('Reed98 was not found')
@@ -44,17 +44,28 @@ export async function benchmarkCapacity(options: BenchOptions): Promise<Ratios> 
 /** A prediction of 1.3 times, or of 1 / 1.3 times, what was measured. */
 const limit = Math.log(1.3)
 
-type LoadOf = (graph: NumberedGraph, database: FeedsDatabase) => Promise<CheckedLoad>
+type LoadOf = (
+  graph: NumberedGraph,
+  database: FeedsDatabase,
+  options: BenchOptions,
+) => Promise<CheckedLoad>
 
-const loadOfReed98: LoadOf = async (graph, { services }) => ({
+/** The operations of a load. */
+const operationsOf = (options: BenchOptions, posts: number) => ({
+  posts: sizeOf(options, posts, 20),
+  pages: sizeOf(options, 1_500, 40),
+  follows: sizeOf(options, 200, 20),
+})
+
+const loadOfReed98: LoadOf = async (graph, { services }, options) => ({
   graph,
   ...(await sampleDegrees(services.collections)),
   // Few enough posts that no cache drops one of them, which would not be counted.
-  ...{ posts: 400, pages: 1_500, follows: 200 },
+  ...operationsOf(options, 400),
   ...{ authorBias: 0, inboxFollowersMax: 100, cacheShare: 1 },
 })
 
-const loadOfGenerated: LoadOf = async (graph) => {
+const loadOfGenerated: LoadOf = async (graph, _, options) => {
   const [users, edges] = [graph.users.length, graph.edges.length]
   const { exponent, followersMax } = zipfShape
   const degreeMax = Math.min(followersMax, users / 5)
@@ -62,7 +73,7 @@ const loadOfGenerated: LoadOf = async (graph) => {
     graph,
     followers: powerLawDegrees({ users, edges, exponent, degreeMax }),
     followees: equalDegrees(users, edges),
-    ...{ posts: 200, pages: 1_500, follows: 200 },
+    ...operationsOf(options, 200),
     ...{ authorBias: 1, inboxFollowersMax: 2_000, cacheShare: 0.2 },
   }
 }
@@ -71,10 +82,11 @@ const postsOfHistory = 100_000
 
 async function checkGraph(
   graph: NumberedGraph,
-  { log, print }: BenchOptions,
+  options: BenchOptions,
   built: string,
   loadOf: LoadOf,
 ): Promise<Ratios> {
+  const { log, print } = options
   const ratios: Ratios = {}
   const compare = (figure: string, predicted: number, measured: number) => {
     // Nothing predicted, nothing measured.
@@ -96,11 +108,14 @@ async function checkGraph(
     graph.users.length * user + graph.edges.length * edge + history.length * post,
     Object.values(stored).reduce((sum, { total }) => sum + total, 0),
   )
-  const checked = await loadOf(graph, database)
+  const checked = await loadOf(graph, database, options)
   log(`${graph.name}: the model knows ${countUsers(checked.followers).toFixed(0)} users`)
   for (const strategy of feedStrategyNames) {
     const predicted = predictLoad(strategy, checked)
-    const measured = await measureLoad(strategy, checked, { database, history, load, built, log })
+    const measured = await measureLoad(strategy, checked, {
+      ...{ database, history, load, built, log },
+      isSmallest: options.isSmallest,
+    })
     for (const name of Object.keys(predicted) as (keyof Figures)[])
       compare(`${strategy}_${name}`, predicted[name], measured[name])
   }

@@ -10,6 +10,7 @@ import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Child } from '../child-process.ts'
 import { insertInBatches } from '../feeds/bulk-data.ts'
 import { collectionNames, countEntries, type FeedsDatabase } from '../feeds/feeds-database.ts'
+import { sizeOf } from '../options.ts'
 import { fillCaches } from './caches.ts'
 import { countEdges, type NumberedGraph } from './graphs.ts'
 import { createTexts, requests } from './requests.ts'
@@ -52,12 +53,13 @@ export interface CheckContext {
   readonly history: readonly PostRef[]
   readonly load: Child
   readonly built: string
+  readonly isSmallest: boolean
   readonly log: (line: string) => void
 }
 
 /** The number of users whose pages are read. They read a page before the load. */
 const readersMax = 320
-const warmUp = { posts: 512, pages: 640 } as const
+const warmUp = { posts: [512, 20], pages: [640, 40] } as const
 
 /** The model's prediction: the load as one second of a deployment. */
 export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): Figures {
@@ -87,8 +89,10 @@ export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): F
 export async function measureLoad(
   strategy: FeedStrategyName,
   checked: CheckedLoad,
-  { database, history, load, built, log }: CheckContext,
+  { database, history, load, built, log, isSmallest }: CheckContext,
 ): Promise<Figures> {
+  const warmUpOf = (name: keyof typeof warmUp) =>
+    sizeOf({ isSmallest }, warmUp[name][0], warmUp[name][1])
   const { graph, inboxFollowersMax } = checked
   await prepareStrategy(database, strategy)
   if (strategy === 'INBOX') await storeCelebrities(database, checked)
@@ -100,8 +104,8 @@ export async function measureLoad(
   await using server = await startMeasuredServer(database, load, strategy, {
     ...{ built, pageCacheMb: 0, inboxFollowersMax },
   })
-  await server.measure(repeat(readers, warmUp.pages).map(requests.page))
-  await server.measure(createPosts(graph.users.slice(-1_000), warmUp.posts))
+  await server.measure(repeat(readers, warmUpOf('pages')).map(requests.page))
+  await server.measure(createPosts(graph.users.slice(-1_000), warmUpOf('posts')))
   const before = await findNewestPost(database)
   const texts = createTexts(checked.posts)
   const parts = [

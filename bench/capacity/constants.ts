@@ -7,7 +7,7 @@ import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { startChild } from '../child-process.ts'
 import { buildServer } from '../feeds/build.ts'
 import type { FeedsDatabase } from '../feeds/feeds-database.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { createConstantsGraph } from './graphs.ts'
 import { requests } from './requests.ts'
 import { accountCollections, bytesPerDocument, edgeCollections, measureStorage } from './storage.ts'
@@ -27,24 +27,29 @@ import {
   startMeasuredServer,
 } from './system.ts'
 
-const postsEach = 6
-const likes = 3_000
-const [pulledFollowersMax, pulledPosts, pulledPages] = [5_000, 128, 320] as const
+const postsEach = [6, 1] as const
+const likeCounts = [3_000, 100] as const
+const pulledFollowerCounts = [5_000, 500] as const
+const [pulledPostCounts, pulledPageCounts] = [
+  [128, 4],
+  [320, 20],
+] as const
 
 /**
  * Measures the constants of the capacity model: the bytes on disk of each stored document, and the processor time and
  * oplog bytes of each operation. The command's JSON is the file packages/capacity/constants.json.
  * @param options `sides` selects parts: `graph`, `likes`, `celebrities`, or strategies. The others keep their values.
  */
-export async function benchmarkConstants({ log, sides }: BenchOptions) {
+export async function benchmarkConstants(options: BenchOptions) {
+  const { log, sides, isSmallest } = options
   const isWanted = (part: string) => sides.length === 0 || sides.includes(part)
   const built = await buildServer()
   await using database = await openCapacityDatabase(log)
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
-  const graph = createConstantsGraph()
+  const graph = createConstantsGraph(options)
   await storeGraph(database, graph, log)
-  const history = await storeHistory(database, graph.ordinary, postsEach)
-  const context = { database, graph, history, load, built, log }
+  const history = await storeHistory(database, graph.ordinary, sizeOf(options, ...postsEach))
+  const context = { database, graph, history, load, built, isSmallest, log }
   const { version } = await database.client.db('admin').command({ buildInfo: 1 })
   const run = {
     date: new Date().toISOString().slice(0, 10),
@@ -104,15 +109,18 @@ async function measureBaseBytes(database: FeedsDatabase) {
 }
 
 /** Measures posts of celebrities under INBOX, and pages of readers who follow some. */
-async function measurePulled({ database, graph, load, built, log }: StrategyContext) {
+async function measurePulled(context: StrategyContext) {
+  const { database, graph, load, built, log } = context
+  const pulledPosts = sizeOf(context, ...pulledPostCounts)
+  const pulledPages = sizeOf(context, ...pulledPageCounts)
   await prepareStrategy(database, 'INBOX')
   await using server = await startMeasuredServer(database, load, 'INBOX', {
-    ...{ built, pageCacheMb: 0, inboxFollowersMax: pulledFollowersMax },
+    ...{ built, pageCacheMb: 0, inboxFollowersMax: sizeOf(context, ...pulledFollowerCounts) },
   })
   const celebrities = graph.authors.at(-1) ?? []
   // Their first posts make them celebrities.
   await server.measure(createPosts(celebrities, celebrities.length))
-  await server.measure(createPosts(graph.authors[0] ?? [], 256))
+  await server.measure(createPosts(graph.authors[0] ?? [], sizeOf(context, 256, 8)))
   const posts = await server.measure(createPosts(celebrities, pulledPosts))
   const pages = await server.measure(repeat(graph.ordinary, pulledPages).map(requests.page))
   const [post, page] = [divideCost(posts, pulledPosts), divideCost(pages, pulledPages)]
@@ -121,7 +129,9 @@ async function measurePulled({ database, graph, load, built, log }: StrategyCont
 }
 
 /** Measures likes of random posts: most posts have one. */
-async function measureLikes({ database, graph, history, load, built, log }: StrategyContext) {
+async function measureLikes(context: StrategyContext) {
+  const { database, graph, history, load, built, log } = context
+  const likes = sizeOf(context, ...likeCounts)
   await prepareStrategy(database, 'FANOUT_ON_READ')
   const names = ['posts', 'engagements_by_user'] as const
   const before = await measureStorage(database, names)

@@ -1,6 +1,7 @@
 import { randomAt } from '../../packages/drive/random.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Graph } from '../feeds/graph.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** A follow graph as lists of numbers. Users are their positions in `users`. */
 export interface NumberedGraph {
@@ -11,12 +12,13 @@ export interface NumberedGraph {
 }
 
 /** The audiences of the authors whose posts are measured. */
-export const audiences = [10, 100, 1_000, 9_000] as const
+const audiences = [10, 100, 1_000, 9_000] as const
 const authorsPerAudience = [64, 32, 16, 4] as const
 /** The number of followees of the readers whose pages are measured. */
 export const followeeCounts = [10, 100, 1_000] as const
 export const readersPerCount = 32
-const ordinaryUsers = 10_000
+/** The ordinary users. The smallest graph has no audience of 9,000. */
+const ordinaryCounts = [10_000, 1_200] as const
 /** The number of followees of an ordinary user. */
 export const followeesEach = 20
 
@@ -30,31 +32,36 @@ export interface ConstantsGraph extends NumberedGraph {
   readonly readers: readonly (readonly UserId[])[]
 }
 
+/** Those of {@link audiences} that a graph has. */
+export const audiencesOf = (options: Pick<BenchOptions, 'isSmallest'>): readonly number[] =>
+  audiences.slice(0, sizeOf(options, audiences.length, 3))
+
 /** Creates a graph of equal users and of authors and readers with exact numbers of edges. It is the same in each run. */
-export function createConstantsGraph(): ConstantsGraph {
+export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>): ConstantsGraph {
   const users: UserId[] = []
   const addUsers = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, at) => {
       users.push(`${prefix}${at.toString().padStart(5, '0')}` as UserId)
       return users.length - 1
     })
+  const ordinaryUsers = sizeOf(options, ...ordinaryCounts)
   const ordinary = addUsers('user', ordinaryUsers)
   const edges: [number, number][] = []
   // A prime number of steps apart, so that no pair repeats.
   const ordinaryAt = (at: number) => (at * 7_919) % ordinaryUsers
   for (const user of ordinary) {
-    for (let step = 1; step <= followeesEach; step++)
+    for (let step = 1; step <= sizeOf(options, followeesEach, 2); step++)
       edges.push([user, (user + step * step) % ordinaryUsers])
   }
-  const authors = audiences.map((audience, at) => {
-    const some = addUsers(`author${at}`, authorsPerAudience[at] ?? 0)
+  const authors = audiencesOf(options).map((audience, at) => {
+    const some = addUsers(`author${at}`, sizeOf(options, authorsPerAudience[at] ?? 0, 1))
     for (const [index, author] of some.entries()) {
       for (let n = 0; n < audience; n++) edges.push([ordinaryAt(index * 613 + n), author])
     }
     return some
   })
   const readers = followeeCounts.map((count, at) => {
-    const some = addUsers(`reader${at}`, readersPerCount)
+    const some = addUsers(`reader${at}`, sizeOf(options, readersPerCount, 2))
     for (const [index, reader] of some.entries()) {
       for (let n = 0; n < count; n++) edges.push([reader, ordinaryAt(index * 317 + n)])
     }

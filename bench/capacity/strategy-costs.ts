@@ -7,9 +7,10 @@ import {
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Child } from '../child-process.ts'
 import type { FeedsDatabase } from '../feeds/feeds-database.ts'
+import { sizeOf } from '../options.ts'
 import { requestsUntilKept } from '../reads/loads.ts'
 import { fillCaches } from './caches.ts'
-import { audiences, type ConstantsGraph, followeeCounts } from './graphs.ts'
+import { audiencesOf, type ConstantsGraph, followeeCounts } from './graphs.ts'
 import { createTexts, requests } from './requests.ts'
 import {
   type Cost,
@@ -24,7 +25,14 @@ import { measureCacheBytes, measureEntryBytes } from './timeline-storage.ts'
 
 /** The number of posts that are measured with each audience: so that each audience gets thousands of deliveries. */
 const postsPerAudience = [384, 192, 48, 12] as const
-const [warmUpPosts, pages, polls, follows, keptRepeats] = [512, 320, 320, 192, 4] as const
+/** The other operations, and how many are enough to run each once. */
+const operations = {
+  warmUpPosts: [512, 20],
+  pages: [320, 20],
+  polls: [320, 20],
+  follows: [192, 10],
+} as const
+const keptRepeats = 4
 
 /** Followers from which few posts are made at once. */
 const largeAudience = 1_000
@@ -54,6 +62,7 @@ export interface StrategyContext {
   readonly history: readonly PostRef[]
   readonly load: Child
   readonly built: string
+  readonly isSmallest: boolean
   readonly log: (line: string) => void
 }
 
@@ -63,6 +72,9 @@ export async function measureStrategy(
   context: StrategyContext,
 ): Promise<MeasuredStrategy> {
   const { database, graph, history, load, built, log } = context
+  const countOf = (name: keyof typeof operations) =>
+    sizeOf(context, operations[name][0], operations[name][1])
+  const [pages, polls] = [countOf('pages'), countOf('polls')]
   await prepareStrategy(database, strategy)
   // The readers whose pages are measured build their own caches, in the warm-up.
   const withoutPages = graph.users.slice(0, -graph.readers.flat().length)
@@ -74,11 +86,11 @@ export async function measureStrategy(
     ...{ built, pageCacheMb: 0 },
   })
   const readers = graph.readers.flat()
-  await server.measure(createPosts(graph.authors[0] ?? [], warmUpPosts))
+  await server.measure(createPosts(graph.authors[0] ?? [], countOf('warmUpPosts')))
   await server.measure(repeat(readers, pages).map(requests.page))
   const post: Record<string, Cost> = {}
-  for (const [at, audience] of audiences.entries()) {
-    const count = postsPerAudience[at] ?? 0
+  for (const [at, audience] of audiencesOf(context).entries()) {
+    const count = sizeOf(context, postsPerAudience[at] ?? 0, 2)
     const together = audience >= largeAudience ? connectionsOfLargePosts : undefined
     const cost = await server.measure(createPosts(graph.authors[at] ?? [], count), together)
     post[audience] = divideCost(cost, count)
@@ -93,7 +105,7 @@ export async function measureStrategy(
   const newest = await findNewestPost(database)
   const pollAll = repeat(readers, polls).map((reader) => requests.poll(reader, newest))
   const poll = divideCost(await server.measure(pollAll), polls)
-  const followAll = createFollows(graph, strategy, follows)
+  const followAll = createFollows(graph, strategy, countOf('follows'))
   const follow = divideCost(await server.measure(followAll), followAll.length)
   log(`${strategy}: a poll ${format(poll)}, a follow ${format(follow)}`)
   const kept = await measureKept(strategy, context, newest)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { randomAt, shuffled } from '../../packages/drive/random.ts'
 import { EdgeList } from '../../src/imports/edge-list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** A follow graph in memory. */
 export interface Graph {
@@ -18,11 +19,32 @@ const searchFolders = ['.', 'data', '..', '../data', '../shared/data']
 export const findGraphFile = (name: string): string | undefined =>
   searchFolders.map((folder) => `${folder}/${name}`).find((file) => existsSync(file))
 
+/** People in a ring who follow the nearest `friends` on either side. All follow the first one. */
+function createRing(people: number, friends: number): Graph {
+  const users = Array.from({ length: people }, (_, at) => `r${at}` as UserId)
+  const near = (at: number, step: number) => users[(at + step + people) % people] as UserId
+  const followers = users.map((user, at): [UserId, UserId[]] => [
+    user,
+    Array.from({ length: friends }, (_, n) => [near(at, n + 1), near(at, -n - 1)]).flat(),
+  ])
+  return {
+    name: 'Reed98',
+    users,
+    followers: new Map([...followers, ['r0' as UserId, users.slice(1)]]),
+  }
+}
+
 /**
- * Loads Reed98 (networkrepository.com), or another edge list. Each friendship becomes a follow in both directions.
+ * Loads Reed98 (networkrepository.com), or another edge list. Each friendship becomes a follow in both directions. The
+ * smallest size needs no file: it has a ring in the place of Reed98.
+ * @param ring its people, and the friends of each on either side.
  * @returns undefined if the file does not exist.
  */
-export async function loadReed98(path?: string): Promise<Graph | undefined> {
+export async function loadReed98(
+  { graph: path, isSmallest }: Pick<BenchOptions, 'graph' | 'isSmallest'>,
+  ring: readonly [people: number, friends: number] = [100, 10],
+): Promise<Graph | undefined> {
+  if (path === undefined && isSmallest) return createRing(...ring)
   const file = path ?? findGraphFile('socfb-reed98.edges')
   if (file === undefined || !existsSync(file)) return undefined
   const followers = new Map<UserId, Set<UserId>>()
@@ -44,7 +66,6 @@ export async function loadReed98(path?: string): Promise<Graph | undefined> {
 
 /** A prime number, so that any step visits each user once. */
 const zipfUserCount = 30_011
-const celebrityFollowers = 20_000
 /** User number r has 20,000 / (r + 1)^0.69 followers: 50 on average, at least 16. */
 const exponent = 0.69
 
@@ -55,12 +76,17 @@ export const sampleAuthors = {
   celebrity: 'z0' as UserId,
 } as const
 
+/** The followers of the celebrity. */
+export const celebrityFollowersOf = (options: Pick<BenchOptions, 'isSmallest'>): number =>
+  sizeOf(options, 20_000, 300)
+
 /** Creates a graph with celebrities. It is the same in each run. */
-export function createZipfGraph(): Graph {
+export function createZipfGraph(options: Pick<BenchOptions, 'isSmallest'>): Graph {
+  const celebrityFollowers = celebrityFollowersOf(options)
   const users = Array.from({ length: zipfUserCount }, (_, at) => `z${at}` as UserId)
   const fixedCounts = new Map<UserId, number>([
     [sampleAuthors.celebrity, celebrityFollowers],
-    [sampleAuthors.thousand, 1_000],
+    [sampleAuthors.thousand, sizeOf(options, 1_000, 250)],
     [sampleAuthors.ten, 10],
   ])
   const followers = users.map((user, rank): [UserId, UserId[]] => {

@@ -30,7 +30,7 @@ const mixRoundsMax = 3
  */
 export async function runReed98(options: BenchOptions): Promise<Reed98Results | undefined> {
   const { log, rounds, ms } = options
-  const graph = await loadReed98(options.graph)
+  const graph = await loadReed98(options)
   if (!graph) return undefined
   await using database = await openFeedsDatabase(log)
   await storeGraph(database, graph)

@@ -106,7 +106,7 @@ export const formatRatioTable = (ratios: Ratios): string =>
 /** Formats entries per second by audience, with what each side promises. */
 export const formatInboxTable = (rounds: readonly InboxRound[]): string =>
   formatTable(
-    ['INBOX entries/s', ...Object.keys(audiences).map((name) => `audience of ${name}`), 'promise'],
+    ['INBOX entries/s', ...audiences.map((name) => `audience of ${name}`), 'promise'],
     (
       [
         ['workers', 'by a worker', 'durable, each follower once, also after a crash'],
@@ -114,9 +114,7 @@ export const formatInboxTable = (rounds: readonly InboxRound[]): string =>
       ] as const
     ).map(([side, label, promise]) => [
       label,
-      ...(Object.keys(audiences) as Audience[]).map((name) =>
-        formatIntegers(rounds.map((round) => round[name][side])),
-      ),
+      ...audiences.map((name) => formatIntegers(rounds.map((round) => round[name][side]))),
       promise,
     ]),
   )

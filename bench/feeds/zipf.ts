@@ -4,7 +4,7 @@ import { storeGraph } from './bulk-data.ts'
 import { type CreatePostLatencies, measureCreatePost } from './create-post.ts'
 import { deliveriesPerSecond, measureDeliveries, type Rates } from './deliveries.ts'
 import { openFeedsDatabase } from './feeds-database.ts'
-import { createZipfGraph, sampleAuthors } from './graph.ts'
+import { celebrityFollowersOf, createZipfGraph, sampleAuthors } from './graph.ts'
 import { type GrowthRow, measureDeliveryGrowth } from './growth.ts'
 
 /** The results on the graph with celebrities, one value per round. */
@@ -18,12 +18,13 @@ export interface ZipfResults {
 export async function runZipf(options: BenchOptions): Promise<ZipfResults> {
   const { log, rounds, ms } = options
   await using database = await openFeedsDatabase(log)
-  const graph = createZipfGraph()
+  const graph = createZipfGraph(options)
   log(`storing a graph of ${graph.users.length} users with celebrities`)
   await storeGraph(database, graph)
   const { celebrity, thousand, ten } = sampleAuthors
   const postSet: UserId[] = [celebrity, thousand, ...Array.from({ length: 10 }, () => ten)]
-  const repeats = Math.max(1, Math.round((ms * deliveriesPerSecond) / 1000 / celebrityFollowers))
+  const followers = celebrityFollowersOf(options)
+  const repeats = Math.max(1, Math.round((ms * deliveriesPerSecond) / 1000 / followers))
   const authors = Array.from({ length: repeats }, () => postSet).flat()
   const rates = await measureDeliveries(database, graph, authors, options)
   const create: CreatePostLatencies[] = []
@@ -33,5 +34,3 @@ export async function runZipf(options: BenchOptions): Promise<ZipfResults> {
   const growth = await measureDeliveryGrowth(database, graph, options)
   return { rates, create, growth }
 }
-
-const celebrityFollowers = 20_000

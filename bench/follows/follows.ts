@@ -3,12 +3,10 @@ import type { Services } from '../../src/services.ts'
 import { openBenchDatabase, readVersions } from '../database.ts'
 import { createAccounts, userAt } from '../engagement/feedline.ts'
 import { type LoadResult, runClosedLoop } from '../load.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { formatSummary, quantile, summarize } from '../statistics.ts'
 import { type FollowImplementation, groupCommit, oneTransactionEach } from './implementations.ts'
 import { clients, measureSpreadFollows, spreadPromises } from './spread.ts'
-
-const accounts = 200_000
 
 const implementations = { groupCommit, oneTransactionEach }
 type ImplementationName = keyof typeof implementations
@@ -23,6 +21,7 @@ export async function benchmarkFollows(options: BenchOptions) {
   const spread = await measureSpreadFollows(options)
   await using database = await openBenchDatabase(options.log)
   const { services } = database
+  const accounts = sizeOf(options, 200_000, 10_000)
   options.log(`creating ${accounts} accounts`)
   await createAccounts(services, accounts)
   const names = Object.keys(implementations) as ImplementationName[]

@@ -11,15 +11,18 @@ import { createWorker, runDueJobs, serviceLog } from '../feeds/feeds-database.ts
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
 import { newKey } from '../idempotency.ts'
 import { type LoadResult, runClosedLoop } from '../load.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** The clients of each load. */
 export const clients = 64
-const accounts = 20_001
+const standardAccounts = 20_001
 const postsPerAccount = 2
 
 /** The follow number `at`: each pair once, by other accounts than those before and after it. */
-export function pairAt(at: number): readonly [follower: number, followee: number] {
+export function pairAt(
+  at: number,
+  accounts = standardAccounts,
+): readonly [follower: number, followee: number] {
   const follower = at % accounts
   // 7,919 is prime, so it visits each other account once.
   const distance = 1 + (((follower + Math.floor(at / accounts)) * 7_919) % (accounts - 1))
@@ -43,6 +46,7 @@ export const spreadPromises: Readonly<Record<keyof SpreadRound, string>> = {
  */
 export async function measureSpreadFollows(options: BenchOptions): Promise<SpreadRound[]> {
   const { rounds: count, ms, warmUpMs, log } = options
+  const accounts = sizeOf(options, standardAccounts, 2_001)
   const env = { FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX' }
   await using database = await openBenchDatabase(log, env)
   const { services } = database
@@ -62,7 +66,7 @@ export async function measureSpreadFollows(options: BenchOptions): Promise<Sprea
     const begin = performance.now()
     let acknowledged = 0
     const load = await runClosedLoop(clients, loadMs, async () => {
-      const [follower, followee] = pairAt(next[name]++)
+      const [follower, followee] = pairAt(next[name]++, accounts)
       if (await sides[name](userAt(follower), userAt(followee))) acknowledged++
     })
     await waitForEmptyOutbox(services)

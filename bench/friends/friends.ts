@@ -7,7 +7,7 @@ import { openBenchDatabase } from '../database.ts'
 import { listEdges, storeGraph } from '../feeds/bulk-data.ts'
 import { followeesOf, type Graph, loadReed98, shuffleUsers } from '../feeds/graph.ts'
 import { runClosedLoop } from '../load.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { formatSummary, summarize } from '../statistics.ts'
 import { batched, feedline, graphLookup, lookupEach, socialite } from './rivals.ts'
 
@@ -32,10 +32,10 @@ const ratios = {
  * @throws if a result differs from the plain aggregation although the follows are within the bounds.
  */
 export async function benchmarkFriends(options: BenchOptions) {
-  const reed98 = await loadReed98(options.graph)
+  const reed98 = await loadReed98(options)
   if (!reed98) options.log('the file of Reed98 was not found')
   const results: Record<string, Record<string, number>> = {}
-  for (const graph of [...(reed98 ? [reed98] : []), createActiveGraph()]) {
+  for (const graph of [...(reed98 ? [reed98] : []), createActiveGraph(options)]) {
     results[graph.name] = await measureGraph(graph, options)
   }
   return results
@@ -142,12 +142,11 @@ function shuffleFollows(graph: Graph) {
   }))
 }
 
-const activeUsers = 1_000
-const followsEach = 500
-const followedUsers = 20_000
-
 /** Creates a graph of 1,000 users who follow 500 of 20,000 users, popular ones more often. It is the same in each run. */
-function createActiveGraph(): Graph {
+function createActiveGraph(options: BenchOptions): Graph {
+  const activeUsers = sizeOf(options, 1_000, 60)
+  const followsEach = sizeOf(options, 500, 50)
+  const followedUsers = sizeOf(options, 20_000, 600)
   const users = Array.from({ length: followedUsers }, (_, at) => `a${at}` as UserId)
   const followers = new Map<UserId, Set<UserId>>()
   for (let follower = 0; follower < activeUsers; follower++) {

@@ -27,7 +27,8 @@ const secret = 'the secret of the overload benchmark'
  * tracing. Tracing is not configured in any of them.
  * @throws if an answer is neither data nor a refusal with 503 or 429.
  */
-export async function benchmarkOverload({ log, print, rounds, ms }: BenchOptions) {
+export async function benchmarkOverload(options: BenchOptions) {
+  const { log, print, rounds, ms } = options
   await using timelines = await openTimelines(log)
   const { database, posts } = timelines
   const requests = await createRequests(users, posts, secret)
@@ -65,7 +66,7 @@ export async function benchmarkOverload({ log, print, rounds, ms }: BenchOptions
   await using unobserved = await start({ WITHOUT: 'observation' })
   await using untraced = await start({ WITHOUT: 'tracing' })
   const servers = { whole, 'without log and metrics': unobserved, 'without tracing': untraced }
-  const times = await measureProcessorTime(load, servers, requests, log)
+  const times = await measureProcessorTime(load, servers, requests, options)
   printLoads(print, measured)
   printProcessorTimes(print, times)
   const overheadOver = (name: keyof typeof servers) =>

@@ -1,10 +1,11 @@
 import type { Child } from '../child-process.ts'
 import type { Server } from '../feeds/http.ts'
+import type { BenchOptions } from '../options.ts'
 import type { LoadMessage, LoadRequest } from './load-process.ts'
 import { runLoad } from './loads.ts'
 
-/** Number of turns, and how long each server is loaded in a turn, in milliseconds. */
-const [turns, burstMs] = [20, 2_000]
+/** Turns for each round, and how long each server is loaded in a turn at most, in milliseconds. */
+const [turnsOfRound, burstMsMax] = [4, 2_000]
 /** Few, so that a slow mutation of one burst does not end in the next one. */
 const connections = 8
 
@@ -17,8 +18,10 @@ export async function measureProcessorTime<Name extends string>(
   load: Child,
   servers: Readonly<Record<Name, Server>>,
   requests: readonly LoadRequest[],
-  log: (line: string) => void,
+  { rounds, ms, log }: Pick<BenchOptions, 'rounds' | 'ms' | 'log'>,
 ): Promise<Record<Name, number>[]> {
+  const turns = Math.ceil(turnsOfRound * rounds)
+  const burstMs = Math.min(ms, burstMsMax)
   const names = Object.keys(servers) as Name[]
   const burst = async (name: Name) => {
     const server = servers[name]

@@ -13,7 +13,8 @@ const withouts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'metrics/process.js':
       'export const measureProcess = () => {}; export const clockSkew = { readFrom() {} }',
     'db/connection-metrics.js': 'export const countConnections = () => {}',
-    'db/measured-connection.js': 'export const MeasuredConnection = undefined',
+    'db/measured-connection.js':
+      "export { EndingConnection as MeasuredConnection } from './ending-connection.js'",
   },
   tracing: {
     'http/request-trace.js': 'export const traceRequests = () => {}',

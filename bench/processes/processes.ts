@@ -4,13 +4,12 @@ import { type Handle, mintUserId } from '../../src/lib/ids.ts'
 import { type Child, startChild } from '../child-process.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { createAccounts } from '../engagement/feedline.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { formatSummary, quantile, summarize } from '../statistics.ts'
 import { verifyWrites } from './verify.ts'
 import type { WriteKind, WriteRequest, WriteResult } from './writer-process.ts'
 
 const clients = 64
-const accounts = 200_000
 const processCounts = [1, 2, 8] as const
 /** Each kind with the number of posts that it likes. */
 const writeKinds = {
@@ -40,6 +39,7 @@ type LoadName = `${WriteKind} ${number}`
  */
 export async function benchmarkProcesses(options: BenchOptions) {
   await using database = await openBenchDatabase(options.log)
+  const accounts = sizeOf(options, 200_000, 100_000)
   options.log(`creating ${accounts} accounts`)
   await createAccounts(database.services, accounts)
   await using children = await startChildren(database, Math.max(...processCounts))
@@ -49,7 +49,10 @@ export async function benchmarkProcesses(options: BenchOptions) {
     for (const kind of kindNames) {
       // Alternates the order, so that each number of processes is early and late equally often.
       for (const count of round % 2 === 1 ? processCounts : processCounts.toReversed()) {
-        const result = await measureWrites(database, children.all.slice(0, count), kind, options.ms)
+        const result = await measureWrites(database, children.all.slice(0, count), kind, {
+          ms: options.ms,
+          accounts,
+        })
         const name: LoadName = `${kind} ${count}`
         measured.set(name, [...(measured.get(name) ?? []), result])
         const { perSecond, p99Ms, unavailable, commandsPerWrite, cores } = result
@@ -110,7 +113,7 @@ async function measureWrites(
   database: BenchDatabase,
   children: readonly Child[],
   kind: WriteKind,
-  ms: number,
+  { ms, accounts }: { readonly ms: number; readonly accounts: number },
 ): Promise<Measurement> {
   const { collections, users } = database.services
   const posts = Array.from({ length: writeKinds[kind] }, () => new ObjectId())

@@ -10,6 +10,7 @@ import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
 import { followeesOf, type Graph } from '../feeds/graph.ts'
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** The strategies whose pages are measured. */
 export const readStrategies = ['CACHE', 'INBOX'] as const
@@ -43,7 +44,9 @@ const readersMax = 256
 const touchedReaders = 8
 const likingReaders = 32
 const likesPerReader = 10
+/** A user with as many followees has more than a page. In the smallest graph each follows forty. */
 const postsPerUser = 8
+const fewestPosts = 2
 const composersMax = 64
 const [leastFollowers, mostFollowers] = [35, 45]
 const pageSize = 50
@@ -77,7 +80,8 @@ export interface ReadsData extends AsyncDisposable {
  * Stores the graph with eight posts per user, display names and likes. Then some readers unfollow, mute and block
  * followees, are blocked, and a followee of many deletes the account.
  */
-export async function openReadsData(graph: Graph, log: (line: string) => void): Promise<ReadsData> {
+export async function openReadsData(graph: Graph, options: BenchOptions): Promise<ReadsData> {
+  const { log } = options
   const first = await openBenchDatabase(log, strategyEnv('CACHE'), clientOptions)
   try {
     log(`storing ${graph.name}: ${graph.users.length} users`)
@@ -85,7 +89,7 @@ export async function openReadsData(graph: Graph, log: (line: string) => void): 
     await first.services.collections.users.updateMany({}, [
       { $set: { name: { $concat: ['The name of ', '$_id'] }, avatarUrl: avatarUrlOfId } },
     ])
-    await storePosts(first, graph.users, postsPerUser)
+    await storePosts(first, graph.users, sizeOf(options, postsPerUser, fewestPosts))
     const audience = selectAudience(graph)
     log('changing relations and liking posts')
     await likePosts(first, audience.readers.slice(0, likingReaders))

@@ -19,6 +19,9 @@ import { rivalNames } from './rival-names.ts'
 import { openRivalSides } from './rival-sides.ts'
 import type { Side } from './side.ts'
 
+/** The least graph with readers, authors with about forty followers, and enough visitors. */
+const smallestRing = [620, 20] as const
+
 /** All sides, and the program without a server. */
 interface Sides {
   readonly sides: readonly Side[]
@@ -33,10 +36,10 @@ interface Sides {
  */
 export async function benchmarkReads(options: BenchOptions) {
   const { log, print, ms, warmUpMs, memoryMs } = options
-  const graph = await loadReed98(options.graph)
+  const graph = await loadReed98(options, smallestRing)
   if (!graph) throw new Error('Reed98 was not found. Use --graph FILE')
   const buildFolder = await buildServer()
-  await using data = await openReadsData(graph, log)
+  await using data = await openReadsData(graph, options)
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
   const { audience } = data
   const context: LoadContext = { load, audience, ms, warmUpMs, log }

@@ -6,9 +6,10 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { storeNames } from '../feeds/bulk-data.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** The number of followees of each user, and the number of followers of the celebrity per user. */
-const [followeesPerUser, fansPerUser] = [40, 10]
+const [followeeCounts, fansPerUser] = [[40, 10], 10] as const
 const batchSize = 5_000
 const createdMs = Date.UTC(2024, 0, 1)
 
@@ -25,9 +26,10 @@ interface Edge {
  */
 export async function storeGeneratedGraph(
   { uri, db: { databaseName } }: BenchDatabase,
-  userCount: number,
-  log: (line: string) => void,
+  options: BenchOptions,
 ): Promise<number> {
+  const { userCount, log } = options
+  const followeesPerUser = sizeOf(options, ...followeeCounts)
   if (userCount <= followeesPerUser ** 2)
     throw new Error(`the generated graph needs more than ${followeesPerUser ** 2} users`)
   const client = await connect(uri, 'bulk')
@@ -48,40 +50,40 @@ export async function storeGeneratedGraph(
     }
     if (batch.length > 0) await write(batch)
   }
-  const options = { ordered: false, writeConcern: { w: 1 } } as const
+  const insertOptions = { ordered: false, writeConcern: { w: 1 } } as const
   await Promise.all(
     [followers, following, follow_events].map((collection) => collection.dropIndexes()),
   )
-  await writeBatches(listAccounts(userCount, fanCount), async (batch) => {
+  await writeBatches(listAccounts(userCount, fanCount, followeesPerUser), async (batch) => {
     await users.insertMany(
       batch.map(({ _id }) => ({ _id, createdAt })),
-      options,
+      insertOptions,
     )
     await storeNames(
       collections,
       batch.map(({ _id }) => _id as UserId),
     )
-    await user_stats.insertMany([...batch], options)
+    await user_stats.insertMany([...batch], insertOptions)
   })
-  await writeBatches(listEdges(userCount, fanCount), (batch) =>
+  await writeBatches(listEdges(userCount, fanCount, followeesPerUser), (batch) =>
     Promise.all([
       followers.insertMany(
         batch.map(({ _id, follower, followee }) => {
           return { _id, user: followee, follower, source: 'IMPORT' as const }
         }),
-        options,
+        insertOptions,
       ),
       following.insertMany(
         batch.map(({ _id, follower, followee }) => {
           return { _id, user: follower, followee, source: 'IMPORT' as const }
         }),
-        options,
+        insertOptions,
       ),
       follow_events.insertMany(
         batch.map(({ _id, follower: user, followee }) => {
           return { ...{ _id, user, followee, type: 'FOLLOWED' as const }, ...history }
         }),
-        options,
+        insertOptions,
       ),
     ]),
   )
@@ -95,7 +97,7 @@ const history = { source: 'IMPORT', at: new Date(createdMs) } as const
 const userAt = (n: number) => `p${n.toString().padStart(8, '0')}`
 const fanAt = (n: number) => `f${n.toString().padStart(8, '0')}`
 
-function* listAccounts(userCount: number, fanCount: number) {
+function* listAccounts(userCount: number, fanCount: number, followeesPerUser: number) {
   yield { _id: 'celebrity', followers: fanCount, following: 0, posts: 0 }
   for (let n = 0; n < userCount; n++) {
     yield { _id: userAt(n), followers: followeesPerUser, following: followeesPerUser, posts: 0 }
@@ -104,7 +106,11 @@ function* listAccounts(userCount: number, fanCount: number) {
 }
 
 /** Each user follows the users at the distances 1, 4, 9, … 1,600: so all users have as many followers as followees. */
-function* listEdges(userCount: number, fanCount: number): Generator<Edge> {
+function* listEdges(
+  userCount: number,
+  fanCount: number,
+  followeesPerUser: number,
+): Generator<Edge> {
   let at = 0
   const edge = (follower: string, followee: string): Edge => {
     const tail = at.toString(16).padStart(12, '0')

@@ -37,6 +37,7 @@ export async function benchmarkReconcile(options: BenchOptions): Promise<Record<
     ['Reed98', 'socfb-reed98.edges'],
     ['LastFM', 'lastfm-asia.csv'],
   ] as const) {
+    if (options.isSmallest) continue
     const file = findGraphFile(name)
     if (!file || !existsSync(file)) {
       log(`${name} was not found`)
@@ -48,7 +49,7 @@ export async function benchmarkReconcile(options: BenchOptions): Promise<Record<
   }
   await using database = await openBenchDatabase(log, {}, { socketTimeoutMS: 0 })
   log(`storing a generated graph of ${userCount} users`)
-  const edges = await storeGeneratedGraph(database, userCount, log)
+  const edges = await storeGeneratedGraph(database, options)
   measurements.push(await measureGraph(database, 'generated', edges, log))
   print(formatTable(measurements))
   return Object.fromEntries(measurements.flatMap(metricsOf))

@@ -8,14 +8,14 @@ import { mintUserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
 import { postText, storeGraph } from '../feeds/bulk-data.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { writeEdgeFile } from './edge-file.ts'
 import { defineSide, type ScaleKey } from './side.ts'
 
 /** The followers of the author, and the posts that are delivered to all of them. */
-const [followers, posts] = [20_000, 5]
+const [followers, posts] = [[20_000, 500], 5] as const
 /** The share of the graph of the side `import` whose follows are measured. */
-const graphShare = 0.2
+const graphShares = [0.2, 0.01] as const
 const edgeCollections = ['followers', 'following', 'follow_events'] as const
 
 const keys = {
@@ -41,27 +41,31 @@ const keys = {
 export const bytesSide = defineSide({
   name: 'bytes',
   keys,
-  measure: async ({ log }: BenchOptions) => {
+  measure: async (options: BenchOptions) => {
+    const { log } = options
     await using database = await openBenchDatabase(log, { FEED_MAINTAINED: 'INBOX' })
-    const values = { ...(await measureDeliveries(database)), ...(await measureFollows(database)) }
+    const values = {
+      ...(await measureDeliveries(database, sizeOf(options, ...followers))),
+      ...(await measureFollows(database, sizeOf(options, ...graphShares))),
+    }
     log(JSON.stringify(values))
     const entries = Object.entries(values).map(([key, value]) => [key, [value]])
     return Object.fromEntries(entries) as Record<keyof typeof keys, number[]>
   },
 })
 
-async function measureDeliveries(database: BenchDatabase) {
+async function measureDeliveries(database: BenchDatabase, fanCount: number) {
   const { services, db } = database
   await registerStrategies(services, ['INBOX'])
   const author = mintUserId()
-  const fans = Array.from({ length: followers }, () => mintUserId())
+  const fans = Array.from({ length: fanCount }, () => mintUserId())
   const graph = { name: 'bytes', users: [author, ...fans], followers: new Map([[author, fans]]) }
   await storeGraph(database, graph)
   const before = await readWritten(db)
   for (let at = 0; at < posts; at++) await services.posts.create(author, { text: postText(at) })
   await runDueJobs(services)
   const entries = await services.collections.inbox.countDocuments()
-  if (entries < followers * posts) throw new Error(`only ${entries} entries were delivered`)
+  if (entries < fanCount * posts) throw new Error(`only ${entries} entries were delivered`)
   const after = await readWritten(db)
   return {
     bytes_per_delivery: (await readDiskBytes(db, ['inbox'])) / entries,
@@ -74,7 +78,7 @@ async function measureDeliveries(database: BenchDatabase) {
  * Imports the same graph into three databases. One has group indexes without a filter, as before version 1. One builds its
  * indexes at the end, as `feedline load` does.
  */
-async function measureFollows({ uri, db }: BenchDatabase) {
+async function measureFollows({ uri, db }: BenchDatabase, graphShare: number) {
   await using file = await writeEdgeFile(graphShare)
   const bytes = { partial: 0, full: 0, loaded: 0 }
   let oplog = 0

@@ -8,11 +8,11 @@ import { insertInBatches, storeGraph, storePosts } from '../feeds/bulk-data.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
 import { readPage } from '../feeds/pages.ts'
 import { runClosedLoop } from '../load.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { readMongodCpuUs } from '../reads/feedline-sides.ts'
 import { collectRounds, defineSide, type ScaleKey } from './side.ts'
 
-const celebrities = 100_000
+const celebrities = [100_000, 1_000] as const
 const clients = 8
 const reader = 'reader' as UserId
 const followees = Array.from({ length: 40 }, (_, at) => `followee${at}` as UserId)
@@ -31,7 +31,8 @@ const keys = {
 export const celebritiesSide = defineSide({
   name: 'celebrities',
   keys,
-  measure: async ({ rounds, ms, log }: BenchOptions) => {
+  measure: async (options: BenchOptions) => {
+    const { rounds, ms, log } = options
     await using many = await openBenchDatabase(log, env)
     const name = `${many.db.databaseName}_none`
     const opened = await openServices(many.uri, name, env)
@@ -40,7 +41,7 @@ export const celebritiesSide = defineSide({
     await setMarks(opened.db)
     const none = { ...opened, uri: many.uri }
     for (const database of [none, many]) await storeTimeline(database)
-    await storeCelebrities(many)
+    await storeCelebrities(many, sizeOf(options, ...celebrities))
     const sides = { none, many }
     const order = Object.keys(sides) as (keyof typeof sides)[]
     for (const side of order) await measurePageUs(sides[side], ms)
@@ -76,9 +77,9 @@ async function storeTimeline(database: Database): Promise<void> {
 }
 
 /** Stores celebrities that the reader does not follow. */
-async function storeCelebrities({ services }: Database): Promise<void> {
+async function storeCelebrities({ services }: Database, count: number): Promise<void> {
   const readFrom = new ObjectId()
-  const names = Array.from({ length: celebrities }, (_, at) => `celebrity${at}`)
+  const names = Array.from({ length: count }, (_, at) => `celebrity${at}`)
   const { strategies, celebrities: stored } = services.collections
   await insertInBatches(stored, names, (_id) => ({ _id, readFrom }))
   await services.registrations.runExclusive((tx) =>

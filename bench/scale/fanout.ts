@@ -3,12 +3,12 @@ import type { UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'
 import { storeGraph } from '../feeds/bulk-data.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { startLatencyProxy } from './latency-proxy.ts'
 import { defineSide } from './side.ts'
 import { startWorkers } from './workers.ts'
 
-const followerCount = 100_000
+const followerCounts = [100_000, 1_000] as const
 const workerCount = 4
 /** How much later each byte arrives, in each direction, in milliseconds. */
 const latencyMs = 5
@@ -32,10 +32,11 @@ export const fanoutSide = defineSide({
   measure: measureFanout,
 })
 
-async function measureFanout({ rounds, log }: BenchOptions) {
+async function measureFanout(options: BenchOptions) {
+  const { rounds, log } = options
   await using database = await openBenchDatabase(log, { FEED_MAINTAINED: 'INBOX' })
   const followers = Array.from(
-    { length: followerCount },
+    { length: sizeOf(options, ...followerCounts) },
     (_, at) => `f${at.toString().padStart(6, '0')}` as UserId,
   )
   const users = [author, ...followers]
@@ -56,7 +57,9 @@ async function measureFanout({ rounds, log }: BenchOptions) {
     const seconds = { 1: 0, [workerCount]: 0 }
     // Alternates the order.
     for (const count of round % 2 === 1 ? [1, workerCount] : [workerCount, 1]) {
-      seconds[count as 1] = await measureDelivery(database, buildFolder, proxy.port, count)
+      seconds[count as 1] = await measureDelivery(database, buildFolder, {
+        ...{ port: proxy.port, workers: count, followers: followers.length },
+      })
       log(`round ${round} of ${rounds}: ${count} workers ${seconds[count as 1].toFixed(2)} s`)
     }
     values.fanout_1_worker_latency5_seconds.push(seconds[1])
@@ -70,11 +73,10 @@ async function measureFanout({ rounds, log }: BenchOptions) {
 async function measureDelivery(
   { db, services: { posts, collections } }: BenchDatabase,
   buildFolder: string,
-  port: number,
-  count: number,
+  { port, workers, followers }: Record<'port' | 'workers' | 'followers', number>,
 ): Promise<number> {
   const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`
-  await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, count)
+  await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, workers)
   const deliver = async () => {
     const begin = performance.now()
     const { id } = await posts.create(author, { text: 'hello' })
@@ -84,7 +86,7 @@ async function measureDelivery(
   await deliver()
   const seconds = await deliver()
   const entries = await collections.inbox.countDocuments()
-  if (entries !== 2 * (followerCount + 1)) throw new Error(`${entries} entries are stored`)
+  if (entries !== 2 * (followers + 1)) throw new Error(`${entries} entries are stored`)
   await collections.inbox.deleteMany({})
   return seconds
 }

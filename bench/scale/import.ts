@@ -12,7 +12,7 @@ import { batches } from '../../src/lib/batch.ts'
 import { type EdgeId, mintUserId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { feedEnv } from '../feeds/feeds-database.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { readMongodCpuUs } from '../reads/feedline-sides.ts'
 import { type EdgeFile, writeEdgeFile } from './edge-file.ts'
 import { collectRounds, defineSide, type ScaleKey } from './side.ts'
@@ -37,8 +37,9 @@ type Key = keyof typeof keys
 
 export const importSide = defineSide({ name: 'import', keys, measure: measureImports })
 
-async function measureImports({ rounds, log }: BenchOptions): Promise<Record<Key, number[]>> {
-  await using file = await writeEdgeFile()
+async function measureImports(options: BenchOptions): Promise<Record<Key, number[]>> {
+  const { rounds, log } = options
+  await using file = await writeEdgeFile(sizeOf(options, 1, 0.01))
   const measured: Record<Key, number>[] = []
   for (let round = 1; round <= rounds; round++) {
     const values = await measureRound(file, log)

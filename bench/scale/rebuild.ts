@@ -7,11 +7,11 @@ import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'
 import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
 import type { Graph } from '../feeds/graph.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { defineSide } from './side.ts'
 import { startWorkers } from './workers.ts'
 
-const [userCount, edgeCount, postsPerUser] = [37_700, 289_003, 5]
+const [userCounts, edgeCounts, postsPerUser] = [[37_700, 600], [289_003, 3_000], 5] as const
 /** A number without a common factor with the number of users. */
 const rankStep = 7_919
 const entriesPerInsert = 1_000
@@ -38,8 +38,10 @@ export const rebuildSide = defineSide({
   measure: measureRebuild,
 })
 
-async function measureRebuild({ rounds, log }: BenchOptions) {
-  const graph = createMutualGraph()
+async function measureRebuild(options: BenchOptions) {
+  const { rounds, log } = options
+  const [userCount, edgeCount] = [sizeOf(options, ...userCounts), sizeOf(options, ...edgeCounts)]
+  const graph = createMutualGraph(userCount, edgeCount)
   await using database = await openBenchDatabase(log, { FEED_MAINTAINED: 'INBOX' })
   log(`storing ${2 * edgeCount} follows`)
   await storeGraph(database, graph)
@@ -110,7 +112,7 @@ async function insertBarely({ db }: BenchDatabase, entries: readonly InboxDoc[])
 }
 
 /** A graph of mutual follows, in which some users have many friends. It is the same in each run. */
-function createMutualGraph(): Graph {
+function createMutualGraph(userCount: number, edgeCount: number): Graph {
   const users = Array.from(
     { length: userCount },
     (_, at) => `u${at.toString(36).padStart(4, '0')}` as UserId,

@@ -4,10 +4,10 @@ import { registerStrategies } from '../../src/feed/feeds.ts'
 import { openBenchDatabase, openServices } from '../database.ts'
 import { userAt } from '../engagement/feedline.ts'
 import { insertInBatches, storeNames } from '../feeds/bulk-data.ts'
-import type { BenchOptions } from '../options.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { defineSide } from './side.ts'
 
-const accounts = 1_000_000
+const accounts = [1_000_000, 3_000] as const
 const strategies = ['INBOX', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE'] as const
 
 /**
@@ -26,13 +26,14 @@ export const registerSide = defineSide({
   measure: measureRegistration,
 })
 
-async function measureRegistration({ rounds, log }: BenchOptions) {
+async function measureRegistration(options: BenchOptions) {
+  const { rounds, log } = options
   const values = {
     register_at_1m_accounts_seconds: [] as number[],
     register_1m_vs_1k_accounts: [] as number[],
   }
   await using small = await openAccounts(1_000, log)
-  await using large = await openAccounts(accounts, log)
+  await using large = await openAccounts(sizeOf(options, ...accounts), log)
   for (let round = 1; round <= rounds; round++) {
     const [few, many] = [await small.register(), await large.register()]
     log(`round ${round} of ${rounds}: ${many.toFixed(2)} s, at 1,000 accounts ${few.toFixed(2)} s`)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { bugOf } from '../../src/lib/bug.ts'
 import { endReason, firstError, fullDisk } from './end-reason.ts'
 import { MongodError } from './error.ts'
 import { findMongod, type MongodBinary } from './find.ts'
@@ -103,6 +104,7 @@ async function findRunning(dataFolder: string): Promise<MongodState | undefined>
 async function joinRunning(dataFolder: string, state: MongodState, me: MongodUser) {
   const others = otherUsers(state)
   await ensurePrimary(addressOf(state), { withinMs: primaryMsMax }).catch((error: Error) => {
+    if (bugOf(error)) throw error
     throw new MongodError(`The mongod of ${dataFolder} does not answer: ${error.message}.`)
   })
   writeState(dataFolder, { ...state, users: [...others, me] })
@@ -145,12 +147,14 @@ async function startOnce(
   writeState(dataFolder, state)
   const stop = new AbortController()
   const primary = ensurePrimary(addressOf(state), { withinMs: primaryMsMax, signal: stop.signal })
-  const failure = await Promise.race([mongod.ended, primary.catch((error: Error) => error.message)])
+  const failure = await Promise.race([mongod.ended, primary.catch((error: Error) => error)])
   if (failure === undefined) return state
   stop.abort()
   await endMongod(mongod.pid)
   removeState(dataFolder)
-  return (await fullDisk(dataFolder)) ?? firstError(readLog(dataFolder)) ?? failure
+  if (failure instanceof Error && bugOf(failure)) throw failure
+  const message = failure instanceof Error ? failure.message : failure
+  return (await fullDisk(dataFolder)) ?? firstError(readLog(dataFolder)) ?? message
 }
 
 const addressOf = ({ port }: MongodState) => `127.0.0.1:${port}`

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../../src/db/client.ts'
 import type { MongoClient } from '../../src/db/mongo.ts'
+import { bugOf } from '../../src/lib/bug.ts'
 
 const pollMs = 50
 const notYetInitializedCode = 94
@@ -20,7 +21,7 @@ export interface PrimaryWait {
  * Makes the lone mongod at `address` (`host:port`) the writable primary of its replica set. A new member is initiated.
  * If the member was initiated under another address, its configuration is corrected: otherwise it considers itself
  * removed, and serves neither reads nor writes.
- * @throws when it is no primary after `withinMs`, or when `signal` aborts.
+ * @throws when it is no primary after `withinMs`, or when `signal` aborts; a bug at once.
  */
 export async function ensurePrimary(
   address: string,
@@ -36,6 +37,7 @@ export async function ensurePrimary(
         client ??= await connectDirectly(address, 2_000)
         if (await isPrimary(client, self)) return
       } catch (error) {
+        if (bugOf(error)) throw error
         reason = error
       }
       await sleep(pollMs)

@@ -1,15 +1,28 @@
 import { constants } from 'node:os'
+import { inspect } from 'node:util'
 import { clientErrorOf } from '../db/errors.ts'
 import { configFor } from '../environment.ts'
+import { bugOf } from '../lib/bug.ts'
 
 /**
- * The error message of a failed command: one sentence. With LOG_LEVEL=debug or trace also the stack.
+ * The error message of a failed command: one sentence. A bug, and any error with LOG_LEVEL=debug or trace, also has its
+ * stack.
  */
 export function failureText(error: unknown): string {
+  const bug = bugOf(error)
+  if (bug) return bugText(bug.thrown)
   const reason = error instanceof Error ? error.message || error.name : String(error)
   const known = clientErrorOf(error)
   const sentence = (known ? `${known.message} (${reason})` : reason).replace(/\s*\n\s*/g, ' ')
   return wantsStack() && error instanceof Error ? `${sentence}\n${error.stack}` : sentence
+}
+
+function bugText(thrown: unknown): string {
+  if (!(thrown instanceof Error)) {
+    const text = typeof thrown === 'string' ? thrown : inspect(thrown)
+    return `This is a bug of Feedline: ${text}`
+  }
+  return `This is a bug of Feedline: ${thrown.message}\n${thrown.stack}`
 }
 
 /** A signal ended the command. Its finished work stays. */

@@ -1,4 +1,5 @@
-import { type Document, type MongoClient, MongoServerError } from 'mongodb'
+import { type Document, type MongoClient, MongoError, MongoServerError } from 'mongodb'
+import { bugOf } from '../lib/bug.ts'
 import { shown } from '../lib/shown.ts'
 
 /** Why MONGODB_URI cannot be used: `message` is one sentence, with the next step and without credentials. */
@@ -52,8 +53,16 @@ export class UriCheck {
     if (reason) throw this.error(reason)
   }
 
-  /** The error of a client that did not connect. */
-  unreachable(cause: unknown): UnreachableError {
+  /**
+   * The error of a client that did not connect. An error of neither the driver nor the system is returned unchanged, and so
+   * is a bug that the driver met: what the hosts answered does not explain them.
+   */
+  unreachable(cause: unknown): unknown {
+    for (const error of [cause, ...this.hosts.values()]) {
+      const bug = error === cause || error instanceof Error ? bugOf(error) : undefined
+      if (bug) return bug.thrown
+    }
+    if (!(cause instanceof MongoError || rootOf(cause).code)) return cause
     const denied = this.ofRefusal(cause)
     if (denied) return this.error(denied, cause)
     const hosts = [...this.hosts].map(([host, answer]) =>

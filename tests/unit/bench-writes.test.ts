@@ -31,7 +31,7 @@ test('deliveries over bare inserts: the lower one of both audiences, by round', 
 })
 
 test('each small audience has thirty followers, and the celebrity has all', () => {
-  const { users, followers } = createAudiences()
+  const { users, followers } = createAudiences({ isSmallest: false })
   const sizes = [...followers.values()].map((readers) => new Set(readers).size)
   expect(sizes[0]).toBe(100_000)
   expect(new Set(sizes.slice(1))).toEqual(new Set([30]))

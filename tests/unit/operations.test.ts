@@ -1,7 +1,18 @@
-import { Kind, parse, validate } from 'graphql'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  getNamedType,
+  isInputObjectType,
+  Kind,
+  type NamedTypeNode,
+  parse,
+  typeFromAST,
+  validate,
+} from 'graphql'
 import { expect, test } from 'vitest'
 import { requireId } from '../../scripts/require-id.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
+import { root } from '../support/process.ts'
 import {
   filesByTest,
   readDefinitions,
@@ -47,4 +58,14 @@ test('no operation has the name of another one or of a fragment: generators make
   const definitions = await readDefinitions(await readFileNames())
   const names = definitions.map((each) => 'name' in each && each.name?.value)
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+})
+
+test('no operation of the Rust program has an input as a variable, whose new optional field would break its literals', async () => {
+  const text = await readFile(join(root, 'examples/rust/operations.graphql'), 'utf8')
+  const variables = parse(text).definitions.flatMap((definition) =>
+    definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []) : [],
+  )
+  const types = variables.map(({ type }) => typeFromAST(schema, type as NamedTypeNode))
+  expect(types.length).toBeGreaterThan(10)
+  expect(types.filter((type) => isInputObjectType(getNamedType(type))).map(String)).toEqual([])
 })

@@ -2,9 +2,9 @@ import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client'
 import { ApolloProvider, useQuery } from '@apollo/client/react'
 import { prerenderStatic } from '@apollo/client/react/ssr'
 import { HomeTimelineDocument, type PostCardFragment } from '@feedline/client'
-import type { Server } from '@feedline/example-node/ask'
 import type { ComponentType } from 'react'
 import { renderToString } from 'react-dom/server'
+import type { Server } from './ask.js'
 
 const linkTo = ({ url, authorization }: Server) =>
   new HttpLink({ uri: url, headers: { authorization } })

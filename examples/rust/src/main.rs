@@ -88,15 +88,7 @@ fn refuse(code: &str, refusal: Option<Problem>) {
 
 fn sign_up(client: &Client, name: &str) -> Result<String, Problem> {
     let (key, name) = (Some("sign up".into()), name.into());
-    let input = create_user::CreateUserInput {
-        handle: None,
-        name,
-        client_mutation_id: key,
-        bio: None,
-        avatar_url: None,
-        banner_url: None,
-    };
-    Ok(client.send::<CreateUser>(create_user::Variables { input })?.create_user.unwrap().user.unwrap().handle)
+    Ok(client.send::<CreateUser>(create_user::Variables { name, key })?.create_user.unwrap().user.unwrap().handle)
 }
 
 fn main() {
@@ -110,17 +102,13 @@ fn main() {
     let key = |name: &str| Some(format!("{run} {name}"));
     let handle = sign_up(&alice, "Alice").unwrap();
     sign_up(&bob, "Bob").unwrap();
-    let follow = |handle: String| {
-        let client_mutation_id = key(&handle);
-        let input = follow_user::FollowUserInput { client_mutation_id, user: follow_user::UserRef::Handle(handle) };
-        bob.send::<FollowUser>(follow_user::Variables { input })
-    };
+    let follow = |handle: String| bob.send::<FollowUser>(follow_user::Variables { key: key(&handle), handle });
     follow(handle.clone()).unwrap();
     println!("signed up and followed: {handle}");
 
     let publish = |client: &Client, text: String| -> Result<String, Problem> {
-        let input = create_post::CreatePostInput { client_mutation_id: key(&text), text, attachments: None };
-        Ok(client.send::<CreatePost>(create_post::Variables { input })?.create_post.unwrap().post.unwrap().id)
+        let variables = create_post::Variables { key: key(&text), text };
+        Ok(client.send::<CreatePost>(variables)?.create_post.unwrap().post.unwrap().id)
     };
     let (posts, since) = poll(&bob, &read(&bob, None, None).1.poll_cursor.unwrap()).unwrap();
     expect(posts.is_empty(), "polled: nothing new");
@@ -139,11 +127,11 @@ fn main() {
         next = page.page_info.has_next_page.then_some(page.page_info.end_cursor);
     }
     expect(ids.is_empty(), "paged to the end: each post is there");
-    let input = like_post::LikePostInput { post_id: posts[0].clone(), client_mutation_id: key("like") };
-    let liked = bob.send::<LikePost>(like_post::Variables { input }).unwrap().like_post.unwrap();
+    let like = like_post::Variables { post: posts[0].clone(), key: key("like") };
+    let liked = bob.send::<LikePost>(like).unwrap().like_post.unwrap();
     expect(liked.changed, &format!("liked: {} like", liked.post.unwrap().like_count));
-    let input = delete_post::DeletePostInput { post_id: posts[0].clone(), client_mutation_id: key("delete") };
-    alice.send::<DeletePost>(delete_post::Variables { input }).unwrap();
+    let delete = delete_post::Variables { post: posts[0].clone(), key: key("delete") };
+    alice.send::<DeletePost>(delete).unwrap();
     expect(poll(&bob, &since).is_none(), "polled: a post is gone");
 
     refuse("BAD_USER_INPUT", publish(&bob, String::new()).err());

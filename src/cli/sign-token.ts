@@ -56,11 +56,11 @@ export async function signAcceptedToken(auth: AuthConfig, content: TokenContent)
     throw new ConfigError([`a server of these variables refuses the token: ${error.message}`])
   })
   const { subject, scope, roles = [] } = content
-  const { roles: given = new Set(), scopes = new Set(), actsFor } = signedIn ?? {}
+  const { roles: readRoles = new Set(), scopes = new Set(), actsFor } = signedIn ?? {}
   const isAsAsked =
     signedIn?.subject.sub === subject &&
-    given.size === roles.length &&
-    roles.every((role) => given.has(role)) &&
+    readRoles.size === roles.length &&
+    roles.every((role) => readRoles.has(role)) &&
     scopes.size === (scope ? 1 : 0)
   if (!isAsAsked)
     throw new ConfigError(['the claims of subject and roles have the name of another claim'])

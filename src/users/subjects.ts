@@ -156,11 +156,11 @@ export class Subjects {
    */
   async give(
     { session }: Tx,
-    given: readonly { readonly subject: Subject; readonly account: UserId }[],
+    pairs: readonly { readonly subject: Subject; readonly account: UserId }[],
   ): Promise<void> {
     const { collections, now } = this.parts
     const held = { account: noAccountYet, until: new Date(now() + otherTextsMs) }
-    const writes = given.flatMap(({ subject, account }) =>
+    const writes = pairs.flatMap(({ subject, account }) =>
       subjectKeys(subject).map((_id, at) => ({
         replaceOne: { filter: { _id }, replacement: at === 0 ? { account } : held, upsert: true },
       })),

@@ -77,12 +77,17 @@ export interface Claims {
   hasRival(key: string, account: string): boolean
 }
 
+/** The accounts and the names that {@link Claims} are about. */
+interface ClaimsAsked {
+  readonly accounts?: readonly string[]
+  readonly keys?: readonly string[]
+}
+
 /** Reads {@link Claims} again, of names that were in doubt when the run first asked. Two commands at most. */
 export async function readClaims(
   run: Run,
   collection: NamingCollection,
-  accounts: readonly string[],
-  keys: readonly string[],
+  { accounts = [], keys = [] }: ClaimsAsked,
   at?: Tx,
 ): Promise<Claims> {
   const none: DoubtfulNames = { byAccount: new Map(), statedBy: new Map() }

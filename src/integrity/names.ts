@@ -118,11 +118,11 @@ const doubtful = new WeakMap<Run, Map<NamingCollection, Promise<DoubtfulNames>>>
  * for each 10,000 names in doubt. Holds all names in doubt in memory.
  */
 export function findDoubtfulNames(run: Run, collection: NamingCollection): Promise<DoubtfulNames> {
-  const known = doubtful.get(run) ?? new Map<NamingCollection, Promise<DoubtfulNames>>()
-  doubtful.set(run, known)
-  const names = known.get(collection) ?? scanDoubtfulNames(run, collection)
-  known.set(collection, names)
-  return names
+  const scans = doubtful.get(run) ?? new Map<NamingCollection, Promise<DoubtfulNames>>()
+  doubtful.set(run, scans)
+  const scan = scans.get(collection) ?? scanDoubtfulNames(run, collection)
+  scans.set(collection, scan)
+  return scan
 }
 
 async function scanDoubtfulNames(run: Run, collection: NamingCollection): Promise<DoubtfulNames> {

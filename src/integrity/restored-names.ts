@@ -43,7 +43,7 @@ export async function restoreNameDoc(
   if (holder && named !== id) return undefined
   const former = keptHandles(account, now).find(({ handle }) => handle === key)
   if (collection === 'handles' && former) return { _id: key, account: id, until: former.until }
-  const claims = await readClaims(run, collection, [id], [], at)
+  const claims = await readClaims(run, collection, { accounts: [id] }, at)
   return claims.namesOf(account).length > 0 ? undefined : { _id: key, account: id }
 }
 
@@ -62,7 +62,7 @@ export async function restoreNames(
   const fields: Record<string, unknown> = {}
   for (const collection of namingCollections) {
     const field = naming[collection]
-    const claims = await readClaims(run, collection, [account._id], [], at)
+    const claims = await readClaims(run, collection, { accounts: [account._id] }, at)
     if (wrong.has(field)) {
       const [name, ...others] = claims.namesOf(account)
       if (name === undefined || others.length > 0) return undefined

@@ -63,8 +63,6 @@ async function problemsOf(one: MalformedCase): Promise<string[]> {
   const problems: string[] = []
   const doc = await damage(app.services, stored, one)
   if (!doc) return []
-  app.services.subjects.forget(subjectOf('ann'))
-  app.services.subjects.forget(subjectOf('cem'))
   for (const [as, query] of requests) {
     // Each sender is looked up again, as by a process that has just started.
     app.services.subjects.forget(subjectOf(as ?? ''))

@@ -181,7 +181,7 @@ async function readEvidence(
   const docs = await readNames(run, collection, accounts.flatMap(keysOf), at)
   const doubtful = accounts.filter((account) => !isSettled(collection, account, docs))
   const ids = doubtful.map(({ _id }) => _id)
-  const claims = await readClaims(run, collection, ids, [], at)
+  const claims = await readClaims(run, collection, { accounts: ids }, at)
   const others = accounts.flatMap((account) =>
     keysOf(account).flatMap((key) => {
       const doc = docs.get(key)
@@ -278,13 +278,13 @@ function violationOf(
   const kind = naming[collection]
   const doc = name && docs.get(name.key)
   const others = claims.namesOf(account).map(quoted)
-  const found = isStated
+  const stored = isStated
     ? doc
       ? describe(doc)
       : others.join(', ') || 'none'
     : `${JSON.stringify(account[kind]) ?? 'none'} in users`
   const finding = findingOf(invariant, {
-    ...{ kind, subject: name ? `${id} ${quoted(name.key)}` : id, found },
+    ...{ kind, subject: name ? `${id} ${quoted(name.key)}` : id, found: stored },
     expected: name ? describe({ account: id, until: name.until }) : `a ${kind}`,
     ...(reason && { unrepairable: reason }),
   })
@@ -320,13 +320,8 @@ async function readSpare(
   })
   const keys = holding.flatMap((one) => statedName(collection, one)?.key ?? [])
   const theirs = await readNames(run, collection, keys, at)
-  const claims = await readClaims(
-    run,
-    collection,
-    [],
-    spare.map(({ _id }) => _id),
-    at,
-  )
+  const names = spare.map(({ _id }) => _id)
+  const claims = await readClaims(run, collection, { keys: names }, at)
   return spare.flatMap(({ _id: key, account, until }) => {
     const holder = holders.get(account) as NamedAccount | undefined
     // The account that states it is wrong, or the one that it names.

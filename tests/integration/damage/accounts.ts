@@ -79,7 +79,7 @@ export const accountDamages: readonly Damage[] = [
     name: 'an account and its counters are lost, its edges are not',
     noticed: ({ a }) => [`L3 no-account ${a}`],
     answer: 'reported',
-    how: 'its handle and subject still name it',
+    how: 'a handle or a subject names it',
     clients: 'a follower without a profile',
     inject: async ({ services, a }) => {
       await services.collections.users.deleteOne({ _id: a })

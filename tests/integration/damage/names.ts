@@ -118,7 +118,7 @@ const named = (label: string, idOf: NameDamage['idOf'], collection: 'handles' | 
     },
   })
 
-/** Every field of what names an account: absent, of another type, empty, of another account, of nobody, in another form. */
+/** Every field of what names an account: absent, of another type, empty, of another account, of no account, in another form. */
 export const nameDamages: readonly NameDamage[] = [
   ...damagesOf('users', 'users', ({ account }) => account, {
     handle: {

@@ -2,8 +2,8 @@ import type { IntegrityServices, Run } from './invariant.ts'
 import { Report } from './report.ts'
 
 /**
- * Checks all invariants of a database, which may be in use, and writes nothing. Its memory is bounded. Reads every
- * edge, event, post and entry, and reads suspects again on one snapshot.
+ * Checks all invariants of a database, which may be in use, and writes nothing. Its memory is bounded, but for the
+ * names in doubt. Reads every edge, event, post and entry, and reads suspects again on one snapshot.
  * @param report updated during the run.
  * @throws {DomainError} UNAVAILABLE
  */

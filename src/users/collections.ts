@@ -93,14 +93,12 @@ export const accountCollections = {
     indexes: [{ key: { until: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 'hashed' },
     shape: object({ _id: text, account: text }, { until: date }),
-    derived: true,
   }),
   subjects: collectionOf<SubjectDoc>()({
     about: 'the account of the issuer and the subject of tokens; of a removed account for a minute',
     indexes: [{ key: { until: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 'hashed' },
     shape: object({ _id: text, account: text }, { until: date }),
-    derived: true,
   }),
   user_stats: collectionOf<UserStatsDoc>()({
     about: 'the counters of a live user',

@@ -16,8 +16,8 @@ export const accounts = defineFeature({
   create: ({ config, collections, outbox, transactions, versions, now }: Core) => {
     const stats = new UserStats(collections)
     const reserved = new ReservedNames(config.users.reservedHandles)
-    const handles = new Handles({ collections, reserved, now })
-    const subjects = new Subjects({ collections, now })
+    const handles = new Handles({ collections, stats, reserved, now })
+    const subjects = new Subjects({ collections, stats, now })
     const users = new Users({
       ...{ collections, stats, outbox, transactions, reserved, handles, subjects, now },
       handleReservedDays: config.users.handleReservedDays,

@@ -1,11 +1,14 @@
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, HandleDoc, UserDoc } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
+import { conforms } from '../db/shape.ts'
+import { shapes } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { Handle, UserId } from '../lib/ids.ts'
 import type { ReservedNames } from './names.ts'
+import type { UserStats } from './stats.ts'
 
 const argument = 'input.handle'
 
@@ -18,6 +21,7 @@ interface HandleClaim {
 /** The parts that {@link Handles} works with. */
 interface HandlesParts {
   readonly collections: Pick<Collections, 'handles' | 'users'>
+  readonly stats: Pick<UserStats, 'liveAmong'>
   readonly reserved: ReservedNames
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -38,10 +42,10 @@ export class Handles {
   async findOwners(handles: readonly Handle[]): Promise<Map<Handle, UserId>> {
     if (handles.length === 0) return new Map()
     const asked = new Set<string>(handles)
-    const current = (await this.loadDocs(handles)).filter(({ until }) => until === undefined)
+    const docs = await this.loadDocs(handles)
     return new Map(
-      current
-        .filter(({ _id }) => asked.has(_id))
+      docs
+        .filter((doc) => asked.has(doc._id) && isWellFormed(doc) && doc.until === undefined)
         .map(({ _id, account }) => [_id as Handle, account as UserId]),
     )
   }
@@ -50,7 +54,7 @@ export class Handles {
   async findHolders(handles: readonly Handle[]): Promise<Map<Handle, UserId>> {
     const asked = new Set<string>(handles)
     const held = (await this.loadDocs(handles)).filter(
-      (doc) => asked.has(doc._id) && !this.isFree(doc),
+      (doc) => asked.has(doc._id) && isWellFormed(doc) && !this.isFree(doc),
     )
     return new Map(held.map(({ _id, account }) => [_id as Handle, account as UserId]))
   }
@@ -65,7 +69,10 @@ export class Handles {
       pipeline: [{ $match: { deletedAt: { $exists: false } } }],
       as: 'owner',
     }
-    const current = { _id: { $in: [...handles] }, until: { $exists: false } }
+    const current = {
+      ...{ _id: { $in: [...handles] }, account: { $type: 'string' as const } },
+      until: { $exists: false },
+    }
     return collections.handles
       .aggregate<UserDoc>(
         [
@@ -80,17 +87,19 @@ export class Handles {
   }
 
   /**
-   * Whether an account could take a handle now. One command. One more for a handle that an account has or keeps.
+   * Whether an account could take a handle now. One command. One more for a handle that an account has or keeps, and one
+   * more if the document of the account is not there.
    * @param account undefined: a new account.
    */
   async isAvailable(handle: Handle, account: UserId | undefined): Promise<boolean> {
     const isReserved = this.parts.reserved.has(handle)
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
     if (doc === undefined || this.isFree(doc)) return !isReserved
+    if (!isWellFormed(doc)) return false
     const owner = await this.parts.collections.users.findOne({ _id: doc.account }, requestTimeout)
-    // A process of an earlier release removes an account without its handle.
-    if (!owner) return !isReserved
-    return owner._id === account && !owner.deletedAt
+    if (owner) return owner._id === account && !owner.deletedAt
+    const id = doc.account as UserId
+    return !isReserved && !(await this.parts.stats.liveAmong([id])).has(id)
   }
 
   /** @throws {DomainError} FORBIDDEN for a handle that no account may take. */
@@ -111,26 +120,35 @@ export class Handles {
   }
 
   /**
-   * Which of several accounts cannot take their handles, as a transaction sees them: CONFLICT for those of other accounts.
-   * One command. One more if some belonged to other accounts.
+   * Which of several accounts cannot take their handles, as a transaction sees them: CONFLICT for those of other accounts,
+   * also if the document of the handle or the account is malformed or lost. One command. One more if some belonged to
+   * other accounts, and one more if the document of an account is not there.
    */
   async findRefusals(
-    { session }: Tx,
+    tx: Tx,
     claims: readonly HandleClaim[],
   ): Promise<ReadonlyMap<Handle, DomainError>> {
     const { handles, users } = this.parts.collections
-    const options = { ...requestTimeout, ...singleBatch, session }
+    const options = { ...requestTimeout, ...singleBatch, session: tx.session }
     const claimants = new Map<string, UserId>(claims.map((claim) => [claim.handle, claim.account]))
     const docs = await handles.find({ _id: { $in: [...claimants.keys()] } }, options).toArray()
     const taken = docs.filter((doc) => doc.account !== claimants.get(doc._id) && !this.isFree(doc))
     if (taken.length === 0) return new Map()
-    const accounts = taken.map(({ account }) => account)
-    const owners = await users.find({ _id: { $in: accounts } }, options).toArray()
+    const accounts = taken.flatMap((doc) => (isWellFormed(doc) ? (doc.account as UserId) : []))
+    const owners = new Map(
+      (await users.find({ _id: { $in: accounts } }, options).toArray()).map((one) => [
+        one._id,
+        one,
+      ]),
+    )
+    const missing = accounts.filter((account) => !owners.has(account))
+    const lost = missing.length === 0 ? new Map() : await this.parts.stats.liveAmong(missing, tx)
     return new Map(
       taken.flatMap((doc) => {
-        // A process of an earlier release removes an account without its handle.
-        const owner = owners.find(({ _id }) => _id === doc.account)
-        return owner ? [[doc._id as Handle, takenBy(owner, doc)] as const] : []
+        const owner = owners.get(doc.account)
+        // A process of an earlier release removes an account with its counters, but without its handle.
+        const isTaken = owner || !isWellFormed(doc) || lost.has(doc.account)
+        return isTaken ? [[doc._id as Handle, takenBy(owner, doc)] as const] : []
       }),
     )
   }
@@ -155,13 +173,16 @@ export class Handles {
     await this.parts.collections.handles.deleteMany(filter, requestTimeout)
   }
 
-  private isFree({ until }: HandleDoc): boolean {
-    return until !== undefined && until.getTime() <= this.parts.now()
+  private isFree(doc: HandleDoc): boolean {
+    const { until } = doc
+    return isWellFormed(doc) && until !== undefined && until.getTime() <= this.parts.now()
   }
 }
 
-function takenBy({ deletedAt }: UserDoc, { _id, until }: HandleDoc): DomainError {
-  const reason = deletedAt
+const isWellFormed = (doc: HandleDoc): boolean => conforms(shapes.handles, doc)
+
+function takenBy(owner: UserDoc | undefined, { _id, until }: HandleDoc): DomainError {
+  const reason = owner?.deletedAt
     ? `The deleted account "${_id}" is still being removed. Try again later.`
     : until
       ? `The handle "${_id}" is kept for the account that had it`

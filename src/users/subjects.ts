@@ -3,11 +3,14 @@ import { LRUCache } from 'lru-cache'
 import { requestTimeout, singleBatch } from '../db/client.ts'
 import type { Collections, SubjectDoc } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
+import { conforms } from '../db/shape.ts'
+import { shapes } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { measureCache } from '../metrics/caches.ts'
+import type { UserStats } from './stats.ts'
 import type { Subject, SubjectIssuer } from './subject.ts'
 
 /** The key of a subject. No issuer has a space. */
@@ -66,6 +69,7 @@ const noAccountYet = '~'
 /** The parts that {@link Subjects} works with. */
 interface SubjectsParts {
   readonly collections: Pick<Collections, 'subjects' | 'users'>
+  readonly stats: Pick<UserStats, 'liveAmong'>
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -98,12 +102,17 @@ export class Subjects {
     return account
   }
 
-  /** As {@link load}, as it is now. */
+  /** As {@link load}, as it is now. Undefined if its document is malformed. */
   async find(subject: Subject): Promise<UserId | undefined> {
-    const keys = subjectKeys(subject)
-    const docs = (await this.loadDocs(keys)).filter(({ until }) => until === undefined)
-    const [account] = keys.flatMap((key) => docs.find(({ _id }) => _id === key)?.account ?? [])
-    return account as UserId | undefined
+    const docs = await this.loadDocs(subjectKeys(subject))
+    for (const key of subjectKeys(subject)) {
+      const doc = docs.find(({ _id }) => _id === key)
+      if (!doc) continue
+      // The account of the other key is another one.
+      if (!conforms(shapes.subjects, doc)) return undefined
+      if (!isFreeLater(doc)) return doc.account as UserId
+    }
+    return undefined
   }
 
   /** Reads the account of a subject again when it is needed next. Sends no command. */
@@ -113,38 +122,51 @@ export class Subjects {
 
   /**
    * Which of several subjects can have no new account, as a transaction sees them, by {@link subjectKey}: those with an
-   * account, and those whose deleted account is still being removed. One command. One more if some had an account.
+   * account, those whose deleted account is still being removed, and those whose document, or that of their account, is
+   * malformed or lost. One command. One more if some had an account, and one more if the document of an account is not
+   * there.
    */
   async findOwners(
     { session }: Tx,
     subjects: readonly Subject[],
   ): Promise<ReadonlyMap<string, UserId | DomainError>> {
-    const { collections, now } = this.parts
+    const { collections, stats, now } = this.parts
     const options = { ...requestTimeout, ...singleBatch, session }
     const keys = [...new Set(subjects.flatMap(subjectKeys))]
     const docs = await collections.subjects.find({ _id: { $in: keys } }, options).toArray()
-    const accounts = docs.flatMap(({ account, until }) => (until === undefined ? account : []))
+    const accounts = docs.flatMap((doc) =>
+      conforms(shapes.subjects, doc) && doc.until === undefined ? (doc.account as UserId) : [],
+    )
     const users =
       accounts.length === 0
         ? []
         : await collections.users.find({ _id: { $in: accounts } }, options).toArray()
-    const ownerOf = ({ account, until }: SubjectDoc): UserId | DomainError | undefined => {
+    const missing = accounts.filter((account) => !users.some(({ _id }) => _id === account))
+    const lost = missing.length === 0 ? new Map() : await stats.liveAmong(missing, { session })
+    const ownerOf = (doc: SubjectDoc): UserId | DomainError | undefined => {
+      if (!conforms(shapes.subjects, doc)) return unreadable()
+      const { account, until } = doc
       if (until !== undefined) {
         const refusal = account === noAccountYet ? knownOtherwise : stillRemoved
         return until.getTime() > now() ? refusal() : undefined
       }
-      // A process of an earlier release removes an account without its subject.
       const owner = users.find(({ _id }) => _id === account)
       if (owner?.deletedAt) return stillRemoved()
-      return owner && (account as UserId)
+      if (owner) return account as UserId
+      // A process of an earlier release removes an account with its counters, but without its subject.
+      return lost.has(account) ? unreadable() : undefined
     }
     const byKey = new Map(docs.map((doc) => [doc._id, doc]))
     return new Map(
       subjects.flatMap((subject) => {
         const [first, ...others] = subjectKeys(subject).map((key) => byKey.get(key))
         const owning = [first, ...others.filter((doc) => doc?.account !== noAccountYet)]
-        const owners = owning.flatMap((doc) => (doc && ownerOf(doc)) ?? [])
-        const owner = owners.find((each) => typeof each === 'string') ?? owners[0]
+        const owners = owning.flatMap((doc) => {
+          const owner = doc && ownerOf(doc)
+          return owner === undefined ? [] : [{ owner, isFree: isFreeLater(doc) }]
+        })
+        // As {@link find} reads them: the account of another key counts only if the first one becomes free.
+        const { owner } = owners.find(({ isFree }) => !isFree) ?? owners[0] ?? {}
         return owner === undefined ? [] : [[subjectKey(subject), owner] as const]
       }),
     )
@@ -179,6 +201,16 @@ export class Subjects {
     await collections.subjects.updateOne(held, { $set: { until } }, requestTimeout)
   }
 }
+
+/** Whether a well-formed document only keeps a subject from new accounts for a time. */
+const isFreeLater = (doc: SubjectDoc | undefined): boolean =>
+  doc !== undefined && conforms(shapes.subjects, doc) && doc.until !== undefined
+
+const unreadable = () =>
+  new DomainError(
+    'CONFLICT',
+    'What is stored of your account cannot be read. The operator of the server finds it with "feedline verify".',
+  )
 
 const stillRemoved = () =>
   new DomainError('CONFLICT', 'Your deleted account is still being removed. Try again later.')

@@ -3,6 +3,9 @@ import type { Collections, FormerHandle, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
+import { malformedData } from '../db/object-id.ts'
+import { conforms } from '../db/shape.ts'
+import { shapes } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
@@ -47,7 +50,7 @@ const dayMs = 86_400_000
 export interface Deleted {
   /** False if there was no account. */
   readonly changed: boolean
-  /** Null if there was no account, and for a repeat after it was removed. */
+  /** Null if there was no account, or it states none that can be read, and for a repeat after it was removed. */
   readonly handle: Handle | null
 }
 
@@ -233,8 +236,8 @@ export class Users {
    * Changes the given fields of the profile. A repeat changes nothing. One transaction of two commands. Five more for
    * another handle.
    * @returns as {@link create}.
-   * @throws {DomainError} NOT_FOUND without an account; FORBIDDEN for a reserved handle; CONFLICT if the handle belongs to
-   *   another account, or this one keeps too many former handles; BAD_USER_INPUT.
+   * @throws {DomainError} NOT_FOUND without an account, or if its document is malformed; FORBIDDEN for a reserved handle;
+   *   CONFLICT if the handle belongs to another account, or this one keeps too many former handles; BAD_USER_INPUT.
    */
   async update(
     actor: UserId,
@@ -255,6 +258,7 @@ export class Users {
         { session: tx.session, returnDocument: 'after' },
       )
       if (!updated) throw noAccount()
+      if (!conforms(shapes.users, updated)) throw malformedData()
       await raiseVersions(collections, changesOfAccounts([actor]), tx)
       return toUser(updated)
     }, idempotencyKey)
@@ -277,14 +281,14 @@ export class Users {
         { session: tx.session },
       )
       if (!removed) return false
-      handle = handleIn(removed)
+      handle = readableHandleIn(removed)
       await stats.close(tx, [actor])
       await outbox.enqueue(tx, outbox.reactionsTo('user.deleted', { user: actor }))
       return true
     }, idempotencyKey)
     if (!changed || handle !== null) return { changed, handle }
     const leaver = await collections.users.findOne(leaving(actor), requestTimeout)
-    return { changed, handle: leaver && handleIn(leaver) }
+    return { changed, handle: leaver && readableHandleIn(leaver) }
   }
 
   /**
@@ -345,6 +349,7 @@ export class Users {
       { ...requestTimeout, session: tx.session },
     )
     if (!doc) throw noAccount()
+    if (!conforms(shapes.users, doc)) throw malformedData()
     const before = handleIn(doc)
     if (before === handle) return
     const former = (doc.formerHandles ?? []).filter(({ until }) => until.getTime() > now())
@@ -354,8 +359,10 @@ export class Users {
     const until = new Date(now() + handleReservedDays * dayMs)
     if (kept.length >= formerHandlesMax) throw tooManyHandles(kept)
     await handles.claim(tx, handle, account)
-    await handles.reserve(tx, before, account, until)
-    const formerHandles = [...kept, { handle: before, until }]
+    // An account that lost its handle has its id instead.
+    const isHandle = parseHandle(before) !== undefined
+    if (isHandle) await handles.reserve(tx, before, account, until)
+    const formerHandles = isHandle ? [...kept, { handle: before, until }] : kept
     await collections.users.updateOne(
       { _id: account },
       { $set: { handle, formerHandles } },
@@ -374,8 +381,12 @@ export class Users {
 
 const leaving = (account: UserId) => ({ _id: account, deletedAt: { $exists: true } })
 
-const formerIn = ({ formerHandles = [] }: UserDoc): Handle[] =>
-  formerHandles.map(({ handle }) => handle as Handle)
+/** The former handles of an account, without those that are malformed. */
+const formerIn = ({ formerHandles }: UserDoc): Handle[] =>
+  Array.isArray(formerHandles) ? formerHandles.flatMap((former) => former?.handle ?? []) : []
+
+const readableHandleIn = (doc: UserDoc): Handle | null =>
+  typeof handleIn(doc) === 'string' ? handleIn(doc) : null
 
 /** The key of the subject of an account. Undefined for an imported one whose subject had an account already. */
 export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string | undefined =>

@@ -70,7 +70,7 @@ test('verify finds nothing after renames, deletions, registrations again and imp
   expect(await findings()).toEqual([])
 })
 
-test('reconcile frees a handle that an account does not keep, and stores until when it keeps others', async () => {
+test('reconcile frees no handle that a document keeps for an account, and stores until when it keeps others', async () => {
   const { handles } = harness.services.collections
   const account = await register('fay')
   const { users } = harness.services
@@ -87,7 +87,15 @@ test('reconcile frees a handle that an account does not keep, and stores until w
   expect(await handles.find({ account }).sort({ _id: 1 }).toArray()).toEqual([
     kept,
     { _id: 'fay2', account },
+    { _id: 'fay3', account, until: later },
   ])
+  expect(await harness.services.collections.users.findOne({ _id: account })).toMatchObject({
+    handle: 'fay2',
+    formerHandles: [
+      { handle: 'fay', until: kept?.until },
+      { handle: 'fay3', until: later },
+    ],
+  })
 })
 
 test('reconcile gives a handle and a subject back only if the account that has them does not claim them', async () => {
@@ -146,10 +154,10 @@ async function reconcileDuring(method: string, run: () => Promise<unknown>): Pro
   expect(isOver).toBe(true)
 }
 
-test('a repair deletes no handle that its account takes at the same time', async () => {
+test('a repair deletes no handle that an account takes at the same time', async () => {
   const { users, collections } = harness.services
   const account = await register('kim')
-  await collections.handles.insertOne({ _id: 'kim2', account })
+  await collections.handles.insertOne({ _id: 'kim2', account: 'nobody' })
   await reconcileDuring('deleteMany', () => users.update(account, { handle: handleOf('kim2') }))
   const expected = { _id: 'kim2', account }
   expect(await collections.handles.findOne({ _id: 'kim2' })).toEqual(expected)
@@ -163,6 +171,39 @@ test('a repair takes no handle from an account that takes it at the same time', 
   await reconcileDuring('bulkWrite', () => users.update(max, { handle: handleOf('lea') }))
   expect(await collections.handles.findOne({ _id: 'lea' })).toEqual({ _id: 'lea', account: max })
   expect(await findings()).toEqual([`handle ${lea} "lea"`])
+})
+
+test('a repair writes no handle into an account that takes another one at the same time', async () => {
+  const { users, collections } = harness.services
+  const account = await register('mia')
+  await collections.users.updateOne({ _id: account }, { $unset: { handle: '' } })
+  await reconcileDuring('bulkWrite', () => users.update(account, { handle: handleOf('mia2') }))
+  expect((await users.byIds([account])).get(account)?.handle).toBe('mia2')
+  expect(await collections.handles.findOne({ _id: 'mia' })).toEqual({ _id: 'mia', account })
+  expect(await findings()).toEqual(expect.arrayContaining(['spare-handle "mia"']))
+  await collections.handles.deleteOne({ _id: 'mia' })
+})
+
+test('a repair restores no name of an account that is deleted at the same time', async () => {
+  const { users, collections } = harness.services
+  const account = await register('noa')
+  await collections.users.updateOne({ _id: account }, { $unset: { subject: '' } })
+  let isOver = false
+  const db = intercepted(harness.database.db, {
+    before: async ({ collection, method }) => {
+      if (collection !== 'subjects' || method !== 'bulkWrite' || isOver) return
+      isOver = true
+      await users.delete(account)
+    },
+  })
+  const { database, clock } = harness
+  const repairing = createServices(database.client, db, readConfig({}), { now: clock.now })
+  await reconcile(repairing, { readers: 0 })
+  expect(isOver).toBe(true)
+  expect(await collections.users.findOne({ _id: account })).not.toHaveProperty('subject')
+  await harness.rest()
+  await reconcile(harness.services, { readers: 0 })
+  expect(await register('noa')).not.toBe(account)
 })
 
 test('an account has a new id if an earlier release removed the one before without its subject', async () => {

@@ -9,6 +9,7 @@ import { walk } from '../inspect.ts'
 import type { Check, IntegrityServices, Invariant, Run, Verdict, Violation } from '../invariant.ts'
 import { countersOf, type Difference, differenceOf } from '../ledger.ts'
 import { mergeJoin } from '../merge-join.ts'
+import { findNamed } from '../names.ts'
 import { userRanges } from '../ranges.ts'
 import { type Finding, findingOf } from '../report.ts'
 
@@ -38,8 +39,8 @@ interface AccountViolation extends Violation {
  * belong to an account. A deleted account has a job that deletes its data. The range is a condition on an id. A scan
  * is five commands, each over one range of an index, and a check six.
  *
- * Edges and posts without an account and without counters are deleted like the data of a deleted account. If the
- * counters still exist, only the account document is lost, and nothing is deleted.
+ * Edges and posts without an account are deleted like the data of a deleted account. If its counters, its handle or its
+ * subject still exist, the account document is lost, and nothing is deleted.
  */
 export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
   ...invariant,
@@ -59,9 +60,15 @@ export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
     const leaving = new Set(purges.map(({ payload }) => payload.user))
     const violations: AccountViolation[] = []
     let inFlight = 0
-    const users = counts ? countUsers(run, among, at) : readUsers(run, ids, at)
-    for await (const user of users) {
-      violations.push(...problemsOf(user, leaving), ...(counts ? wrongCounters(user) : []))
+    const users: CountedUser[] = []
+    for await (const user of counts ? countUsers(run, among, at) : readUsers(run, ids, at)) {
+      users.push(user)
+    }
+    const lost = users.filter(({ account, stats }) => !account && !stats).map(({ key }) => key)
+    const named = await findNamed(run, lost, at)
+    for (const user of users) {
+      const known = { leaving, named }
+      violations.push(...problemsOf(user, known), ...(counts ? wrongCounters(user) : []))
       if (user.account === 'LEAVING' && leaving.has(user.key)) inFlight++
     }
     return { violations, inFlight }
@@ -90,13 +97,23 @@ export const checkAccounts: Check = walk(accounts)
 /** Whether an id needs a check. Every deleted account does, since the scan does not read its job. */
 const isSuspect = (user: CountedUser): boolean =>
   user.account === 'LEAVING' ||
-  problemsOf(user, new Set()).length > 0 ||
+  problemsOf(user, { leaving: new Set(), named: new Set() }).length > 0 ||
   differenceIn(user) !== undefined
 
 const lostAccount =
-  'The account document is lost. Restore it from a backup, or delete the counters. The next run then removes all data of the account.'
+  'The account document is lost. Restore it from a backup, or delete the counters, the handle and the subject. The next run then removes all data of the account.'
+const notDeleted =
+  'Nothing but deletedAt says that the account is deleted. Remove it from users, or delete the counters.'
 
-function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountViolation[] {
+/** What the jobs and the documents of names say about accounts. */
+interface KnownAccounts {
+  /** The accounts with a job that clears them. */
+  readonly leaving: ReadonlySet<unknown>
+  /** The lost accounts that have a handle or a subject. */
+  readonly named: ReadonlySet<string>
+}
+
+function problemsOf(user: CountedUser, { leaving, named }: KnownAccounts): AccountViolation[] {
   const { key: id, account, stats } = user
   const violations: AccountViolation[] = []
   const add = (problem: Problem, wrong: Omit<Finding, 'law' | 'invariant' | 'subject'>) =>
@@ -105,8 +122,13 @@ function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountVi
     })
   if (account === 'MALFORMED') return []
   const left = account ? '' : userCounters.filter((name) => user[name]).join(', ')
-  const isLost = left !== '' && stats !== undefined
-  const reason = isLost ? { unrepairable: lostAccount } : {}
+  const isLost = left !== '' && (stats !== undefined || named.has(id))
+  const isStillThere = account === 'LEAVING' && stats && !leaving.has(id)
+  const reason = isLost
+    ? { unrepairable: lostAccount }
+    : isStillThere
+      ? { unrepairable: notDeleted }
+      : {}
   if (account === 'LIVE' && !stats) {
     const expected = 'the counters of a live account'
     add('NO_COUNTERS', { kind: 'counters', expected, found: 'none' })
@@ -120,7 +142,7 @@ function problemsOf(user: CountedUser, leaving: ReadonlySet<unknown>): AccountVi
     add('NO_ACCOUNT', { kind: 'no-account', expected, found: left, ...reason })
   }
   if (account === 'LEAVING' && !leaving.has(id)) {
-    add('NO_JOB', { kind: 'purge', expected: 'a job that clears it', found: 'none' })
+    add('NO_JOB', { kind: 'purge', expected: 'a job that clears it', found: 'none', ...reason })
   }
   return violations
 }

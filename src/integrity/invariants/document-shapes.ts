@@ -18,6 +18,7 @@ import { walk } from '../inspect.ts'
 import type { Check, IntegrityServices, Invariant, Run, Violation } from '../invariant.ts'
 import { edgeCollections } from '../pair-state.ts'
 import { findingOf } from '../report.ts'
+import { restoreNameDoc, restoreNames } from '../restored-names.ts'
 import { rebuildReader } from './timelines.ts'
 
 const invariant = { name: 'document-shapes', law: 'L3' } as const
@@ -114,18 +115,28 @@ function describe(name: ShapedName, doc: Document): string {
 const storing = (name: ShapedName) =>
   materialisedNames.filter((strategy) => descriptors[strategy].collections.includes(name))
 
+/** The fields of an account that the documents of its names also say. */
+const namedFields: readonly string[] = ['handle', 'formerHandles', 'subject']
+
 async function replacementFor(
-  services: IntegrityServices,
+  run: Run,
   { name, doc }: Malformed,
   at: Tx,
 ): Promise<ShapeViolation['replacement']> {
   const { derived }: CollectionSpec = specs[name]
+  if (name === 'handles' || name === 'subjects') return restoreNameDoc(run, name, doc, at)
   if (derived || storing(name).length > 0) return 'DELETE'
-  if (name === 'followers' || name === 'following') return edgeFor(services, name, doc, at)
+  if (name === 'followers' || name === 'following') return edgeFor(run, name, doc, at)
   const own = derivedFields[name] ?? {}
   const wrong = wrongFields(name, doc)
-  if (wrong.length === 0 || !wrong.every((field) => field in own)) return undefined
-  const change = Object.fromEntries(wrong.map((field) => [field, own[field]?.(doc)]))
+  const isNamed = (field: string) => name === 'users' && namedFields.includes(field)
+  if (wrong.length === 0 || !wrong.every((field) => field in own || isNamed(field)))
+    return undefined
+  const named = wrong.some(isNamed) ? await restoreNames(run, doc, at) : {}
+  if (!named) return undefined
+  const change = Object.fromEntries(
+    wrong.map((field) => [field, isNamed(field) ? named[field] : own[field]?.(doc)]),
+  )
   const fields = Object.entries({ ...doc, ...change }).filter(([, value]) => value !== undefined)
   const changed = Object.fromEntries(fields)
   return conforms(shapes[name], changed) ? changed : undefined

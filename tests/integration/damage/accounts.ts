@@ -1,4 +1,3 @@
-import { keyOf } from '../../support/services.ts'
 import { addJob, newId } from '../../support/verify.ts'
 import { addToCounters, type Damage } from './row.ts'
 
@@ -78,13 +77,10 @@ export const accountDamages: readonly Damage[] = [
   },
   {
     name: 'an account and its counters are lost, its edges are not',
-    noticed: ({ a }) => [
-      ...[`L3 no-account ${a}`, `L6 spare-handle "${a}"`, `L6 spare-subject "${keyOf(a)}"`],
-    ],
-    answer: 'repaired',
-    how: 'cleared like a deleted account',
+    noticed: ({ a }) => [`L3 no-account ${a}`],
+    answer: 'reported',
+    how: 'a handle or a subject names it',
     clients: 'a follower without a profile',
-    endsOtherwise: true,
     inject: async ({ services, a }) => {
       await services.collections.users.deleteOne({ _id: a })
       await services.collections.user_stats.deleteOne({ _id: a })

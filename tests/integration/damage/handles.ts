@@ -12,7 +12,7 @@ export const handleDamages: readonly Damage[] = [
   },
   {
     name: 'a handle names another account',
-    noticed: ({ a }) => [`L6 handle ${a} "${a}"`, `L6 spare-handle "${a}"`],
+    noticed: ({ a }) => [`L6 handle ${a} "${a}"`],
     answer: 'repaired',
     clients: 'another user under the handle',
     inject: ({ services, a, c }) =>
@@ -38,6 +38,30 @@ export const handleDamages: readonly Damage[] = [
     },
   },
   {
+    name: 'a handle names an account that has another one',
+    noticed: ({ x }) => [`L6 spare-handle "${x}"`],
+    answer: 'reported',
+    clients: 'nothing',
+    inject: ({ services, a, x }) => services.collections.handles.insertOne({ _id: x, account: a }),
+  },
+  {
+    name: 'an account lacks its handle and subject',
+    noticed: ({ a }) => [`L6 handle ${a} "${a}"`, `L6 subject ${a} "${keyOf(a)}"`],
+    answer: 'repaired',
+    clients: 'no user under the handle',
+    endsOtherwise: true,
+    inject: ({ services, a }) =>
+      services.collections.users.updateOne({ _id: a }, { $set: { handle: '', subject: '' } }),
+  },
+  {
+    name: 'an account has the subject of no one',
+    noticed: ({ a, x }) => [`L6 subject ${a} "${keyOf(x)}"`],
+    answer: 'reported',
+    clients: 'nothing',
+    inject: ({ services, a, x }) =>
+      services.collections.users.updateOne({ _id: a }, { $set: { subject: keyOf(x) } }),
+  },
+  {
     name: 'the subject of an account is lost',
     noticed: ({ a }) => [`L6 subject ${a} "${keyOf(a)}"`],
     answer: 'repaired',
@@ -46,7 +70,7 @@ export const handleDamages: readonly Damage[] = [
   },
   {
     name: 'a subject names another account',
-    noticed: ({ a }) => [`L6 subject ${a} "${keyOf(a)}"`, `L6 spare-subject "${keyOf(a)}"`],
+    noticed: ({ a }) => [`L6 subject ${a} "${keyOf(a)}"`],
     answer: 'repaired',
     clients: 'a person who acts as another user',
     inject: ({ services, a, c }) =>

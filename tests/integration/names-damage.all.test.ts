@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import { patient } from '../support/patience.ts'
+import { lawSeed, size } from '../support/seed.ts'
+import { useServices } from '../support/services.ts'
+import { accountForms, type NameCase, nameDamages, problemsOfNames } from './damage/names.ts'
+
+const others = accountForms.filter((form) => form !== 'minted')
+
+/** Every two damages of one account. */
+const pairs = accountForms.flatMap((form) =>
+  nameDamages.flatMap((one, at) =>
+    nameDamages.slice(at + 1).map((other): NameCase => ({ form, damages: [one, other] })),
+  ),
+)
+
+describe('accounts of earlier releases', () => {
+  const harness = useServices()
+
+  test(
+    'no repair frees, gives or takes a handle or subject of an account of an earlier release',
+    async () => {
+      const cases = others.flatMap((form) =>
+        nameDamages.map((damage) => ({ form, damages: [damage] })),
+      )
+      expect(await problemsOfNames(harness.services, cases)).toEqual([])
+    },
+    patient(240_000),
+  )
+})
+
+describe('two damages', () => {
+  const harness = useServices()
+
+  test(
+    'no repair frees, gives or takes a handle or subject, whatever two fields of its account are damaged',
+    async () => {
+      // At night all pairs.
+      const step = { small: 97, standard: 31, night: 1 }[size]
+      const { seed } = lawSeed()
+      const cases = pairs.filter((_, at) => at % step === seed % step)
+      expect(await problemsOfNames(harness.services, cases)).toEqual([])
+    },
+    patient(7_200_000),
+  )
+})

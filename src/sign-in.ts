@@ -287,7 +287,7 @@ export const signIn = {
     processes: 'own',
   },
   AUTH_KEYS_SECONDS: {
-    schema: decimal(15, 3_600).default(60),
+    schema: decimal(10, 3_600).default(60),
     reason:
       'The time after which a [withdrawn](../how-to/operations.md#rotate-secrets) published key is refused. Raise it if your provider limits fetches',
     processes: 'own',

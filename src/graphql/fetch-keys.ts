@@ -1,8 +1,14 @@
 /** How long a fetch of keys takes, its answer included, in milliseconds. */
-export const fetchMsMax = 5_000
+export const fetchMsMax = 3_000
 
 /** The most bytes of an answer. The largest sets of the known providers have 20 kB. */
 const bytesMax = 256 * 1024
+
+const headers = {
+  accept: 'application/json, application/jwk-set+json',
+  // An idle connection may end at the moment of the next fetch, which would fail.
+  connection: 'close',
+}
 
 /** Why keys could not be fetched: the end of a sentence that begins with their URL. It repeats no text of an answer. */
 export class KeysProblem extends Error {}
@@ -19,8 +25,7 @@ export async function fetchKeys(url: string, ended: AbortSignal): Promise<string
   ended.addEventListener('abort', end)
   try {
     const { signal } = fetching
-    const accept = 'application/json, application/jwk-set+json'
-    const response = await fetch(url, { headers: { accept }, redirect: 'manual', signal })
+    const response = await fetch(url, { headers, redirect: 'manual', signal })
     if (response.status !== 200) throw statusProblem(response.status)
     return await readText(response)
   } catch (error) {

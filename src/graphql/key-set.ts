@@ -17,6 +17,9 @@ const waitingMax = 100
 /** The least pause between two fetches, in milliseconds. It doubles with each failure. */
 const pauseMsMin = 1_000
 
+/** The most lines about the keys of one answer. */
+const problemLinesMax = 5
+
 /** How often the log says that the keys still cannot be fetched, in milliseconds. */
 const repeatMs = 60_000
 
@@ -60,6 +63,8 @@ export class KeySet {
   private failures = 0
   private problem: string | undefined
   private loggedAt = 0
+  /** What the log has about the keys of the last answer. */
+  private loggedProblems = ''
   private waiting = 0
   private timer: NodeJS.Timeout | undefined
   private readonly ended = new AbortController()
@@ -158,9 +163,20 @@ export class KeySet {
     if (text === this.current?.text) return
     const { usable, problems } = parseKeys(text)
     this.keys = new FetchedKeys(this, text, usable)
+    this.logProblems(problems)
+    if (usable.keys.length === 0)
+      this.log?.warn({ keys: this.source.name }, 'no published key can verify tokens')
+  }
+
+  /** Logs what is wrong with keys, unless the log has it already. */
+  private logProblems(problems: readonly string[]): void {
+    const shownProblems = problems.slice(0, problemLinesMax)
+    const text = shownProblems.join('\n')
+    if (text === this.loggedProblems) return
+    this.loggedProblems = text
     const { name: keys } = this.source
-    for (const problem of problems) this.log?.warn({ keys, problem }, 'published key is not used')
-    if (usable.keys.length === 0) this.log?.warn({ keys }, 'no published key can verify tokens')
+    for (const problem of shownProblems)
+      this.log?.warn({ keys, problem }, 'published key is not used')
   }
 
   private noteSuccess(): void {

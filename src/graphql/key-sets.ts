@@ -1,4 +1,3 @@
-import { shown } from '../lib/shown.ts'
 import type { Log } from '../log.ts'
 import type { AuthConfig, TokenSource } from '../sign-in.ts'
 import { KeySet } from './key-set.ts'
@@ -12,7 +11,7 @@ export class KeySets {
     this.sets = new Map(
       sources.flatMap((source) => {
         if (source.jwksUrl === undefined) return []
-        const name = source === main ? 'AUTH_JWKS_URL' : shown(source.issuer ?? '')
+        const name = source === main ? 'AUTH_JWKS_URL' : (source.issuer ?? '')
         const origin = { name, url: source.jwksUrl, ageMsMax: keysMsMax }
         return [[source, new KeySet(origin, log)] as const]
       }),

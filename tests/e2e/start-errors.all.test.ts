@@ -47,7 +47,7 @@ describe('a wrong variable', () => {
     AUTH_ALGORITHMS: ['none', 'must be one of HS256, HS384, HS512, RS256, '],
     AUTH_SUBJECT_CLAIM: 'any',
     AUTH_ROLES_CLAIM: 'any',
-    AUTH_KEYS_SECONDS: ['14', 'must be a number from 15 to 3600'],
+    AUTH_KEYS_SECONDS: ['9', 'must be a number from 10 to 3600'],
     AUTH_ISSUERS: ['hidden', 'must be a JSON array of 1 to 20 issuers'],
     RESERVED_HANDLES: 'any',
     HANDLE_RESERVED_DAYS: ['-1', decimal(0, 3_650)],

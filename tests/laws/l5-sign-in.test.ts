@@ -23,7 +23,7 @@ async function useAttackedServer() {
   beforeAll(() => scene.begin(send))
   afterAll(() => scene.keys.close())
   return () =>
-    attackSignIn(scene, send, { requests: 200, perHonest: 1, pauseMs: 10, isAttack: true })
+    attackSignIn(scene, send, { requests: 120, perHonest: 1, pauseMs: 10, isAttack: true })
 }
 
 describe('with faulty key endpoints', async () => {

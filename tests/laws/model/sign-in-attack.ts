@@ -117,14 +117,14 @@ export class SignInScene {
     }
   }
 
-  /** An endpoint has one fetch at a time. The connection of an answer that was right may stay open until it is used again. */
+  /** An endpoint has one fetch at a time, and a connection may end after the next one has begun. */
   get connectionsMax(): number {
     return 2 * this.endpoints.length
   }
 
   /** The most fetches of one endpoint that the law allows: by schedule, tried again after failures, and for tokens. */
   fetchesMax(seconds: number): number {
-    const bySchedule = 1 + seconds / 55
+    const bySchedule = 1 + seconds / 57
     const forTokens = 1 + seconds / 30
     const afterFailures = Math.log2(seconds + 1) + 1
     return Math.ceil(bySchedule + forTokens + afterFailures)

@@ -611,7 +611,7 @@ export type Mutation = {
   deleteComment?: Maybe<DeleteCommentPayload>;
   /** Deletes a post of the viewer. The next read of any timeline does not show it. */
   deletePost?: Maybe<DeletePostPayload>;
-  /** Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. A minute after that, the viewer may create another account. */
+  /** Deletes the viewer's account at once, and hides what belongs to it. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. A minute after that, the viewer may create another account. */
   deleteUser?: Maybe<DeleteUserPayload>;
   /** Makes the viewer follow the user. */
   followUser?: Maybe<FollowUserPayload>;
@@ -913,7 +913,7 @@ export type Query = {
   __typename?: 'Query';
   /** The meaning of an error code. Sends no command to the database. */
   errorMeaning: Scalars['String']['output'];
-  /** Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle, and one that another account has or keeps, is not available. */
+  /** Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle is not available, nor one that another account has or keeps, nor a further one for a viewer who keeps too many. */
   isHandleAvailable: Scalars['Boolean']['output'];
   /** The limits of this server. Sends no command to the database. */
   limits: Limits;
@@ -929,7 +929,7 @@ export type Query = {
   timeline?: Maybe<TimelineConnection>;
   /** What is new in the viewer's home timeline since a poll. Without changed, it reads only new posts. */
   timelineNews?: Maybe<TimelineNews>;
-  /** The user with this handle, or null if there is no such user. A block hides the profile, but not the handle. */
+  /** The user with this handle, or null if there is no such user. A former handle that the user keeps finds the user too: compare `handle`, and correct the link. A block hides the profile, but not the handle. */
   user?: Maybe<User>;
   /** The signed-in viewer, or null for an anonymous request. */
   viewer?: Maybe<Viewer>;

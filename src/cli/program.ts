@@ -7,6 +7,7 @@ import { root } from '../lib/root.ts'
 import { createLog } from '../log.ts'
 import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
+import { handlesCommand } from './handles.ts'
 import { historyCommand } from './history.ts'
 import { importRelationsCommand, loadCommand } from './import.ts'
 import { indexesCommand } from './indexes.ts'
@@ -44,6 +45,7 @@ export function buildProgram(): Command {
     .addCommand(tokenCommand())
     .addCommand(documentsCommand())
     .addCommand(timelinesCommand())
+    .addCommand(handlesCommand())
     .addCommand(historyCommand())
     .addCommand(indexesCommand())
     .addCommand(jobsCommand())

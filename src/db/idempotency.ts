@@ -172,6 +172,26 @@ export class IdempotencyStore {
     })
   }
 
+  /**
+   * Keeps a key for a mutation whose parts have results of their own, so that no other input begins under it. Also for a
+   * sender without an account, whose key ends after a day. Two commands.
+   * @throws {DomainError} CONFLICT if the clientMutationId was used for another mutation or input.
+   */
+  async claim(key: IdempotencyKey): Promise<void> {
+    const { users, idempotency_keys } = this.collections
+    const projection = { createdAt: 1 }
+    const account = await users.findOne({ _id: key.viewer }, { ...requestTimeout, projection })
+    const since = account?.createdAt ?? new Date(0)
+    const _id = { viewer: key.viewer, since, id: key.clientMutationId }
+    const first = { fingerprint: new Binary(key.fingerprint), result: { changed: true } }
+    const record = await idempotency_keys.findOneAndUpdate(
+      { _id },
+      { $setOnInsert: { ...first, at: new Date(this.now()) } },
+      { ...requestTimeout, upsert: true, returnDocument: 'after' },
+    )
+    if (record) resultFor(key, record)
+  }
+
   /** Notes when the account of a viewer was opened, which the caller's transaction has proven. Saves its read. */
   noteAccount(tx: Tx, viewer: UserId, createdAt: Date): void {
     this.accountsIn(tx).set(viewer, createdAt)

@@ -53,7 +53,7 @@ export interface EntryRef {
 export interface EngagementsParts extends EntryParts {
   readonly transactions: Transactions
   readonly reader: EngagementReader
-  readonly handles: Pick<Handles, 'findOwners'>
+  readonly handles: Pick<Handles, 'findHolders'>
   readonly validators: readonly ContentValidator[]
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
@@ -120,7 +120,7 @@ export class Engagements {
     if (!added.entry || !added.isRepeat) return added
     const key = entryKey(kind, actor, added.entry.id)
     const [entry] = await this.parts.reader.entries([kind], [post], [key])
-    return { changed: added.changed, entry }
+    return { changed: added.changed, entry, isRepeat: true }
   }
 
   /** The text of an entry in its stored form. Undefined for a kind without text. @throws {DomainError} BAD_USER_INPUT. */

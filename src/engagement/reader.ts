@@ -67,7 +67,7 @@ export class EngagementReader {
     return {
       read: (posts, range, past) => this.range(kind, posts, { ...range, past, isFiltered: false }),
       placeOf: ({ place }) => place,
-      ...shownWithUser('PERSON', ({ actor }: Engagement) => actor),
+      ...shownWithUser('ENTRY', ({ actor }: Engagement) => actor),
     }
   }
 

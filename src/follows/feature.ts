@@ -41,7 +41,7 @@ export const follows = defineFeature({
       admission,
       follows,
       keptRelations: new KeptRelations({ follows, restrictions, ...shareOfMemory(config, 1 / 8) }),
-      mutuals: new Mutuals(edges, follows),
+      mutuals: new Mutuals(edges, follows, visibilityFor),
       suggestions: new Suggestions({ edges, follows, visibilityFor }),
       graph: new GraphPurge(collections, edges, stats, transactions),
     }

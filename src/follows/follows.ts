@@ -91,7 +91,7 @@ export class Follows {
   /**
    * Makes `actor` follow users, each as {@link follow} would: 16 share a transaction. Costs a transaction of one command,
    * and those of the follows.
-   * @param followees a user that is there twice has one result.
+   * @param followees a user that is there twice is followed by the first, and changes nothing by the next.
    * @param idempotencyKey of all of them together. A repeat returns the first result of each follow, and goes on with
    *   those that failed.
    * @returns the result of each, in order. A DomainError refuses this one alone.
@@ -117,7 +117,11 @@ export class Follows {
       for (const [at, followee] of group.entries())
         results.set(followee, outcomeOf(settled[at] as PromiseSettledResult<FollowChange>))
     }
-    return followees.map((followee) => results.get(followee) as FollowChange | DomainError)
+    return followees.map((followee, at) => {
+      const result = results.get(followee) as FollowChange | DomainError
+      const isFirst = followees.indexOf(followee) === at
+      return isFirst || result instanceof DomainError ? result : { ...result, changed: false }
+    })
   }
 
   /** Ends a follow. A repeat changes nothing. Costs {@link commitFollows}, shared with concurrent writes. */
@@ -399,7 +403,7 @@ function listOf(
     read: (users, range, past) =>
       rangesByOwner({ collection, owner, where, fields, toItem }, users, range, past),
     placeOf: ({ id }) => id,
-    ...shownWithUser('PERSON', otherOf),
+    ...shownWithUser('ENTRY', otherOf),
   }
 }
 

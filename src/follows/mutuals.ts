@@ -1,6 +1,7 @@
 import { singleBatch } from '../db/client.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
 import { compareTexts, type Order, readPages } from '../list/pipeline.ts'
+import type { Visibility } from '../visibility/visibility.ts'
 import type { Edges, FollowEdge } from './edges.ts'
 import type { Follows } from './follows.ts'
 
@@ -18,6 +19,7 @@ export class Mutuals {
   constructor(
     private readonly edges: Edges,
     private readonly follows: Follows,
+    private readonly visibilityFor: (viewer: UserId) => Visibility,
   ) {}
 
   /**
@@ -25,8 +27,8 @@ export class Mutuals {
    * the viewer follows at most {@link mutualsAmongMax} users, for any number of followees of `users`. Beyond, only the
    * viewer's newest followees count.
    *
-   * Two covered commands for any number of users. For each user, they examine at most one key more than the viewer has
-   * followees.
+   * Two covered commands for any number of users, and one that finds deleted followees, who are absent. For each user, they
+   * examine at most one key more than the viewer has followees.
    */
   async load(
     viewer: UserId,
@@ -51,9 +53,11 @@ export class Mutuals {
         { ...singleBatch, hint: membership },
       )
       .toArray()
+    const all = commonByUser.flatMap(({ followees }) => followees)
+    const hidden = await this.visibilityFor(viewer).hiddenAmong('ACCOUNT', all)
     return new Map(
       commonByUser.map(({ _id, followees }) => {
-        const common = new Set(followees)
+        const common = new Set(followees.filter((followee) => !hidden.has(followee)))
         return [_id, own.filter(({ followee }) => common.has(followee))]
       }),
     )

@@ -12,7 +12,7 @@ import { badInput } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { EdgeId, IdMint, UserId } from '../lib/ids.ts'
-import { type List, shownWithList } from '../list/pipeline.ts'
+import { type List, shownWithUser } from '../list/pipeline.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { type Pair, restrictionsIn } from '../visibility/visibility.ts'
@@ -135,7 +135,7 @@ export class Restrictions {
     return {
       read: (owners, range, past) => rangesByOwner(list, owners, range, past),
       placeOf: ({ id }) => id,
-      ...shownWithList,
+      ...shownWithUser('ACCOUNT', ({ other }: Restriction) => other),
     }
   }
 

@@ -99,6 +99,11 @@ export class Context {
     this.current = undefined
   }
 
+  /** Notes that accounts are live, which the transaction of a mutation has proven. Saves their read. */
+  noteLive(accounts: readonly UserId[]): void {
+    for (const account of accounts) this.loaders.live.prime(account, { _id: account })
+  }
+
   /** The number of the viewer's followees. Zero for an anonymous request. At most one command. */
   async countFollowees(): Promise<number> {
     if (this.viewer === undefined) return 0

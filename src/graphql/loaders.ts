@@ -11,7 +11,8 @@ import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import { type List, nameOf, type Owner, readPages } from '../list/pipeline.ts'
 import type { Services } from '../services.ts'
-import { accountsIn } from '../users/stats.ts'
+import type { User } from '../users/profile.ts'
+import { accountsIn, type Stats } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { Visibility } from '../visibility/visibility.ts'
 import { readTimelines } from './timeline-reads.ts'
@@ -21,18 +22,29 @@ export interface PageKey<Owner = UserId, More = unknown> {
   readonly owner: Owner
   readonly window: Window
   readonly more: More
+  /** What the page shows of its users, which also decides who is live. Default: nothing. */
+  readonly part?: AccountPart
 }
+
+/** The loads of accounts. Each of them decides who is live. */
+export type AccountPart = 'user' | 'stats' | 'live'
 
 const batchMax = 1000
 
-/** A loader over a batch read of a service. Loads null for keys that the read omits. */
-const loader = <K extends string, V>(read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) =>
+/**
+ * A loader over a batch read of a service. Loads null for keys that the read omits.
+ * @param begun keeps what was loaded or begun. Default: hidden.
+ */
+const loader = <K extends string, V>(
+  read: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>,
+  begun = new Map<K, Promise<V | null>>(),
+) =>
   new DataLoader<K, V | null>(
     async (keys) => {
       const found = await read(keys)
       return keys.map((key) => found.get(key) ?? null)
     },
-    { maxBatchSize: batchMax },
+    { maxBatchSize: batchMax, cacheMap: begun },
   )
 
 /** A loader over a membership read of a service. */
@@ -68,18 +80,19 @@ const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<stri
 
 /** A loader of pages of lists. One read for each window and list, for any number of owners. */
 const listLoader = <O extends Owner, Item, More>(
-  visibility: Visibility,
+  visibilityBy: (part: AccountPart) => Visibility,
   listOf: (more: More) => List<O, unknown, Item>,
 ) =>
   new DataLoader<PageKey<O, More>, Page<Item>, string>(
     async (keys) => {
-      const kindOf = ({ window, more }: PageKey<O, More>) => JSON.stringify([window, more])
+      const kindOf = ({ window, more, part }: PageKey<O, More>) =>
+        JSON.stringify([window, more, part])
       const pages = new Map<string, ReadonlyMap<string, Page<Item>>>()
       await Promise.all(
         [...groupBy(keys, kindOf)].map(async ([kind, alike]) => {
-          const [{ window, more }] = alike as [PageKey<O, More>]
+          const [{ window, more, part = 'live' }] = alike as [PageKey<O, More>]
           const owners = alike.map(({ owner }) => owner)
-          pages.set(kind, await readPages(listOf(more), owners, window, visibility))
+          pages.set(kind, await readPages(listOf(more), owners, window, visibilityBy(part)))
         }),
       )
       return keys.map((key) => pages.get(kindOf(key))?.get(nameOf(key.owner)) as Page<Item>)
@@ -115,30 +128,40 @@ export function createLoaders(
   const relations = loader<UserId, ReadonlySet<RestrictionKind>>(async (ids) =>
     viewer ? restrictions.restrictionsFor(viewer, ids) : new Map(),
   )
-  const live = loader<UserId, Account>((ids) => stats.liveAmong(ids))
+  const profiles = new Map<UserId, Promise<User | null>>()
+  const counters = new Map<UserId, Promise<Stats | null>>()
+  const parts = {
+    user: loader(users.byIds.bind(users), profiles),
+    stats: loader(stats.byIds.bind(stats), counters),
+    live: loader<UserId, Account>((ids) => stats.liveAmong(ids)),
+  }
   const viewerFollows = membership<UserId>(
     viewer ? (ids) => follows.followeesAmong(viewer, ids) : none,
   )
-  const visibility = new Visibility(viewer, {
-    live: async (users) => {
-      const accounts = await Promise.all(users.map((user) => live.load(user)))
-      return accountsIn(accounts.filter((account) => account !== null))
-    },
-    followed: (users) => loadMembers(viewerFollows, users),
-    restrictions: async (users) => {
-      const kinds = await Promise.all(users.map((user) => relations.load(user)))
-      return new Map(users.map((user, at) => [user, kinds[at] ?? new Set()]))
-    },
-  })
+  const visibilityBy = (part: AccountPart) =>
+    new Visibility(viewer, {
+      live: async (users) => {
+        const known = (user: UserId) => profiles.get(user) ?? counters.get(user)
+        const load = (user: UserId): Promise<object | null> =>
+          // What the request reads of an account anyway decides it too.
+          (part === 'live' && known(user)) || parts[part].load(user)
+        const found = await Promise.all(users.map(load))
+        return accountsIn(users.flatMap((_id, at) => (found[at] ? { _id } : [])))
+      },
+      followed: (users) => loadMembers(viewerFollows, users),
+      restrictions: async (users) => {
+        const kinds = await Promise.all(users.map((user) => relations.load(user)))
+        return new Map(users.map((user, at) => [user, kinds[at] ?? new Set()]))
+      },
+    })
+  const visibility = visibilityBy('live')
   const hiddenAmong = (users: readonly UserId[]) => visibility.hiddenAmong('PERSON', users)
   const pagesOf = <O extends Owner, Item, More>(listOf: (more: More) => List<O, unknown, Item>) =>
-    listLoader<O, Item, More>(visibility, listOf)
+    listLoader<O, Item, More>(visibilityBy, listOf)
   return {
-    user: loader(users.byIds.bind(users)),
+    ...parts,
     holder: loader(handles.findHolders.bind(handles)),
     userByHandle: loader(users.byHandles.bind(users)),
-    stats: loader(stats.byIds.bind(stats)),
-    live,
     viewerFollows,
     followsViewer: membership<UserId>(viewer ? (ids) => follows.followersAmong(viewer, ids) : none),
     viewerGroups: loader<UserId, readonly string[]>(async (ids) =>

@@ -1,6 +1,5 @@
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
-import type { Post } from '../posts/post.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef, postNodeId } from './node-id.ts'
 import { presentEngagements, presentPosts } from './present.ts'
@@ -36,17 +35,10 @@ export async function readNodes(
   })
 }
 
-/** The posts by their global ids. Those of a deleted account are absent before they are purged. */
+/** The posts by their global ids. */
 async function readPosts(ctx: Context, refs: readonly PostRef[], selection: Selection) {
-  const { loaders } = ctx
-  const [posts, hidden] = await Promise.all([
-    Promise.all(refs.map((ref) => loaders.post.load(ref))),
-    loaders.visibility.hiddenAmong(
-      'POST',
-      refs.map(({ author }) => author),
-    ),
-  ])
-  const existing = posts.filter((post) => post !== null && !hidden.has(post.author)) as Post[]
+  const posts = await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
+  const existing = posts.filter((post) => post !== null)
   const presented = await presentPosts(ctx, existing, selection)
   return new Map([...presented].map(([ref, post]) => [postNodeId(ref), post]))
 }

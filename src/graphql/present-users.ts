@@ -2,6 +2,7 @@ import type { UserId } from '../lib/ids.ts'
 import { optionalFields, type User as Profile } from '../users/profile.ts'
 import type { Stats } from '../users/stats.ts'
 import type { Context } from './context.ts'
+import type { AccountPart } from './loaders.ts'
 import { userNodeId, viewerNodeId } from './node-id.ts'
 import { profileFields } from './prices.ts'
 import type { Selection } from './selection.ts'
@@ -12,6 +13,10 @@ export const needsProfile = (user: Selection): boolean => user.has(...profileFie
 
 /** The fields of a user that its counters answer. */
 export const countFields = ['followerCount', 'followingCount', 'postCount'] as const
+
+/** The load of accounts that a selection on User needs. */
+export const accountPartOf = (user: Selection): AccountPart =>
+  needsProfile(user) ? 'user' : user.has(...countFields) ? 'stats' : 'live'
 
 /** The fields of a user that a block hides. */
 const hiddenFields = ['name', ...optionalFields, ...countFields] as const

@@ -60,18 +60,11 @@ export async function presentPosts(
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
   const { viewer } = ctx
-  const [hidden, authors, viewerHas, facets] = await Promise.all([
-    ctx.loaders.visibility.hiddenAmong(
-      'POSTS',
-      posts.map(({ author }) => author),
-    ),
-    selection.has('author')
-      ? presentUsers(
-          ctx,
-          posts.map(({ author }) => author),
-          selection.of('author'),
-        )
-      : undefined,
+  const by = posts.map(({ author }) => author)
+  const [authors, hidden, viewerHas, facets] = await Promise.all([
+    // First, because its reads also decide which authors are live.
+    selection.has('author') ? presentUsers(ctx, by, selection.of('author')) : undefined,
+    ctx.loaders.visibility.hiddenAmong('POST', by),
     selection.has(...viewerFields.keys())
       ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerHas.load({ id, author })))
       : undefined,
@@ -166,7 +159,8 @@ export async function presentPostRefs(
 
 /**
  * Loads likes, comments and shares with their users and posts. Malformed entries are absent, those that a block hides
- * from the viewer, and those of private kinds by others. The viewer's own entries are never hidden.
+ * from the viewer, those of private kinds by others, and those of deleted users, or under their posts. No block hides the
+ * viewer's own entries.
  */
 export async function presentEngagements(
   ctx: Context,
@@ -175,14 +169,15 @@ export async function presentEngagements(
 ) {
   const engagements = all.filter(({ isMalformed }) => !isMalformed)
   const people = engagements.map(({ actor }) => actor)
-  const others = engagements.filter(({ actor }) => actor !== ctx.viewer)
-  const [hidden, hiddenPosts, users, posts, facets] = await Promise.all([
-    ctx.loaders.hiddenAmong(others.map(({ actor }) => actor)),
-    ctx.loaders.visibility.hiddenAmong(
-      'POSTS',
-      others.map(({ post }) => post.author),
-    ),
+  const { visibility } = ctx.loaders
+  const isOwn = ({ actor }: Engagement) => actor === ctx.viewer
+  const authorsOf = (some: readonly Engagement[]) => some.map(({ post }) => post.author)
+  const [users, hidden, hiddenPosts, hiddenFromOwn, posts, facets] = await Promise.all([
+    // First, because its reads also decide which users are live.
     selection.has('user') ? presentUsers(ctx, people, selection.of('user')) : undefined,
+    visibility.hiddenAmong('ENTRY', people),
+    visibility.hiddenAmong('POST', authorsOf(engagements.filter((one) => !isOwn(one)))),
+    visibility.hiddenAmong('ACCOUNT', authorsOf(engagements.filter(isOwn))),
     selection.has('post')
       ? presentPostRefs(
           ctx,
@@ -192,8 +187,11 @@ export async function presentEngagements(
       : undefined,
     presentFacets(ctx, engagements, selection),
   ])
-  const isVisible = ({ kind, actor, post }: Engagement) =>
-    actor === ctx.viewer || (isPublic(kind) && !hidden.has(actor) && !hiddenPosts.has(post.author))
+  const isVisible = (one: Engagement) =>
+    !hidden.has(one.actor) &&
+    (isOwn(one)
+      ? !hiddenFromOwn.has(one.post.author)
+      : isPublic(one.kind) && !hiddenPosts.has(one.post.author))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []
@@ -206,7 +204,7 @@ export async function presentEngagements(
         text,
         facets: facets?.[at],
         createdAt,
-        viewerCanDelete: actor === ctx.viewer || post.author === ctx.viewer,
+        viewerCanDelete: isOwn(engagement) || post.author === ctx.viewer,
       }
       return [[engagement, node] as const]
     }),

@@ -72,7 +72,7 @@ export interface Prices {
   /** The commands of mutations of several users for each number of them, beyond those of any mutation. */
   readonly batches: Readonly<Record<string, { readonly users: number; readonly commands: number }>>
   /**
-   * The commands of a page of each list, with the blocks that hide its owner and its items. The probe of one side, which
+   * The commands of a page of each list, with the blocks and deletions that hide its owner and its items. The probe of one side, which
    * `pageInfo` may need, costs as many.
    */
   readonly pageCommands: Readonly<Record<string, number>>

@@ -34,12 +34,6 @@ export interface List<O extends Owner, Candidate, Item = Candidate, Known = unkn
   present(candidate: Candidate, known: Known): Item | undefined
 }
 
-/** The last two steps of a list whose items show wherever their list does. */
-export const shownWithList = {
-  loadFacts: async () => undefined,
-  present: <Item>(item: Item) => item,
-}
-
 /** The last two steps of a list whose items each belong to a user: an item shows if the viewer may see the user. */
 export const shownWithUser = <Item>(purpose: UserPurpose, userOf: (item: Item) => UserId) => ({
   loadFacts: async (items: readonly Item[], visibility: Visibility | undefined) =>

@@ -136,12 +136,12 @@ export async function checkContent(
  */
 export async function resolveMentions(
   content: Content,
-  handles: Pick<Handles, 'findOwners'>,
+  handles: Pick<Handles, 'findHolders'>,
 ): Promise<Content> {
   const { text, facets = [] } = content
   if (!facets.some(({ kind }) => kind === 'MENTION')) return content
   const named = nameFacets(text, facets).map(({ handle }) => handle)
-  const owners = await handles.findOwners([...new Set(named.flatMap((handle) => handle ?? []))])
+  const owners = await handles.findHolders([...new Set(named.flatMap((handle) => handle ?? []))])
   const resolved = facets.map((facet, at) => {
     const handle = named[at]
     return handle ? { ...facet, account: owners.get(handle) ?? '' } : facet

@@ -49,6 +49,9 @@ type GivenContent = {
   readonly attachments?: readonly GivenAttachment[] | undefined
 }
 
+/** The post of a mutation. `isRepeat` is set if an earlier request created it. */
+type CreatedPost = Post & { readonly isRepeat?: true }
+
 const bounds: GroupCommitBounds = {
   name: 'posts',
   batchMax: 64,
@@ -92,18 +95,19 @@ export class Posts {
     actor: UserId,
     given: GivenContent,
     idempotencyKey: IdempotencyKey | undefined,
-  ): Promise<Post | undefined>
+  ): Promise<CreatedPost | undefined>
   async create(
     actor: UserId,
     input: GivenContent,
     idempotencyKey?: IdempotencyKey,
-  ): Promise<Post | undefined> {
+  ): Promise<CreatedPost | undefined> {
     const content = await resolveMentions(await this.checkContent(input), this.parts.handles)
     const published = await this.parts.outbox.runInline((jobs) =>
       this.newPosts.submit(actor, { author: actor, content, idempotencyKey, jobs }),
     )
     if (!('isRepeat' in published)) return published
-    return (await this.byRefs([published])).get(published.id)
+    const post = (await this.byRefs([published])).get(published.id)
+    return post && { ...post, isRepeat: true }
   }
 
   /** The content in its stored form. @throws {DomainError} BAD_USER_INPUT that names what a validator refuses. */
@@ -182,7 +186,7 @@ export class Posts {
     return {
       read: (authors, range, past) => rangesByOwner(list, authors, range, past),
       placeOf: ({ id }) => id,
-      ...shownWithUser('POSTS', ({ author }: Post | PostRef) => author),
+      ...shownWithUser('POST', ({ author }: Post | PostRef) => author),
     }
   }
 

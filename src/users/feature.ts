@@ -2,6 +2,7 @@ import { Stamping } from '../db/stamps.ts'
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkAccounts } from '../integrity/invariants/accounts.ts'
 import { checkHandlesAndSubjects } from '../integrity/invariants/handles-and-subjects.ts'
+import { HandleDesk } from './handle-desk.ts'
 import { Handles } from './handles.ts'
 import { KeptAccounts } from './kept-accounts.ts'
 import { ReservedNames } from './names.ts'
@@ -18,14 +19,18 @@ export const accounts = defineFeature({
     const reserved = new ReservedNames(config.users.reservedHandles)
     const handles = new Handles({ collections, stats, reserved, now })
     const subjects = new Subjects({ collections, stats, now })
+    const { handleReservedDays } = config.users
     const users = new Users({
       ...{ collections, stats, outbox, transactions, reserved, handles, subjects, now },
-      handleReservedDays: config.users.handleReservedDays,
+      handleReservedDays,
+    })
+    const handleDesk = new HandleDesk({
+      ...{ collections, transactions, reserved, handles, handleReservedDays, now },
     })
     const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(config, 1 / 8) })
     /** Sees the versions of a request. */
     const stamping = () => new Stamping(versions, keptAccounts)
-    return { stats, handles, subjects, users, keptAccounts, stamping }
+    return { stats, handles, handleDesk, subjects, users, keptAccounts, stamping }
   },
   tasks: () => ({}),
   removal: () => ({}),

@@ -7,7 +7,9 @@ import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { Handle, UserId } from '../lib/ids.ts'
+import { keptBeside } from './former-handles.ts'
 import type { ReservedNames } from './names.ts'
+import { handleIn } from './profile.ts'
 import type { UserStats } from './stats.ts'
 
 const argument = 'input.handle'
@@ -16,6 +18,12 @@ const argument = 'input.handle'
 interface HandleClaim {
   readonly handle: Handle
   readonly account: UserId
+}
+
+/** A handle, and the document of the account that has or keeps it. */
+interface HeldHandle {
+  readonly handle: Handle
+  readonly holder: UserDoc
 }
 
 /** The parts that {@link Handles} works with. */
@@ -38,20 +46,9 @@ export class Handles {
 
   constructor(private readonly parts: HandlesParts) {}
 
-  /** The accounts that have handles now. One command, which concurrent reads of few handles share. */
-  async findOwners(handles: readonly Handle[]): Promise<Map<Handle, UserId>> {
-    if (handles.length === 0) return new Map()
-    const asked = new Set<string>(handles)
-    const docs = await this.loadDocs(handles)
-    return new Map(
-      docs
-        .filter((doc) => asked.has(doc._id) && isWellFormed(doc) && doc.until === undefined)
-        .map(({ _id, account }) => [_id as Handle, account as UserId]),
-    )
-  }
-
   /** The accounts that have handles now, or keep them. One command, which concurrent reads of few handles share. */
   async findHolders(handles: readonly Handle[]): Promise<Map<Handle, UserId>> {
+    if (handles.length === 0) return new Map()
     const asked = new Set<string>(handles)
     const held = (await this.loadDocs(handles)).filter(
       (doc) => asked.has(doc._id) && isWellFormed(doc) && !this.isFree(doc),
@@ -59,52 +56,59 @@ export class Handles {
     return new Map(held.map(({ _id, account }) => [_id as Handle, account as UserId]))
   }
 
-  /** The documents of the accounts that have handles now, or had them a moment ago. One command. */
-  async findOwnerDocs(handles: readonly Handle[]): Promise<UserDoc[]> {
+  /** As {@link findHolders}, with the documents of the live accounts. One command. */
+  async findHolderDocs(handles: readonly Handle[]): Promise<readonly HeldHandle[]> {
     const { collections } = this.parts
     const users = {
       from: collections.users.collectionName,
       localField: 'account',
       foreignField: '_id',
       pipeline: [{ $match: { deletedAt: { $exists: false } } }],
-      as: 'owner',
+      as: 'holder',
     }
-    const current = {
-      ...{ _id: { $in: [...handles] }, account: { $type: 'string' as const } },
-      until: { $exists: false },
-    }
-    return collections.handles
-      .aggregate<UserDoc>(
-        [
-          { $match: current },
-          { $lookup: users },
-          { $unwind: '$owner' },
-          { $replaceWith: '$owner' },
-        ],
+    const named = { _id: { $in: [...handles] }, account: { $type: 'string' as const } }
+    const held = await collections.handles
+      .aggregate<HandleDoc & { readonly holder: UserDoc }>(
+        [{ $match: named }, { $lookup: users }, { $unwind: '$holder' }],
         { ...requestTimeout, ...singleBatch },
       )
       .toArray()
+    return held
+      .filter(({ holder: _, ...doc }) => isWellFormed(doc) && !this.isFree(doc))
+      .map(({ _id, holder }) => ({ handle: _id as Handle, holder }))
   }
 
   /**
-   * Whether an account could take a handle now. One command. One more for a handle that an account has or keeps, and one
-   * more if the document of the account is not there.
-   * @param account undefined: a new account.
+   * Whether a rename to a handle, or the creation of an account with it, succeeds now. One command, and one more for an
+   * account that asks, or that has or keeps the handle. One more if the document of that account is not there.
+   * @param account that asks. Without an account: a new one.
    */
   async isAvailable(handle: Handle, account: UserId | undefined): Promise<boolean> {
-    const isReserved = this.parts.reserved.has(handle)
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
-    if (doc === undefined || this.isFree(doc)) return !isReserved
-    if (!isWellFormed(doc)) return false
-    const owner = await this.parts.collections.users.findOne({ _id: doc.account }, requestTimeout)
-    if (owner) return owner._id === account && !owner.deletedAt
-    const id = doc.account as UserId
-    return !isReserved && !(await this.parts.stats.liveAmong([id])).has(id)
+    if (doc && !isWellFormed(doc)) return false
+    const holder = doc && !this.isFree(doc) ? (doc.account as UserId) : undefined
+    const ids = [account, holder].filter((id) => id !== undefined)
+    const users = ids.length === 0 ? [] : await this.findUsers(ids)
+    if (holder !== undefined && holder !== account) {
+      const isThere = users.some(({ _id }) => _id === holder)
+      if (isThere || (await this.parts.stats.liveAmong([holder])).has(holder)) return false
+    }
+    const own = users.find(({ _id }) => _id === account)
+    if (!own) return !this.parts.reserved.hasHandle(handle)
+    if (own.deletedAt) return own._id !== holder && !this.parts.reserved.hasHandle(handle)
+    if (!conforms(shapes.users, own)) return false
+    if (handleIn(own) === handle) return true
+    const { isKept, refusal } = keptBeside(own, handle, this.parts.now())
+    return refusal === undefined && (isKept || !this.parts.reserved.hasHandle(handle))
+  }
+
+  private findUsers(ids: readonly string[]): Promise<UserDoc[]> {
+    return findAtOnce(this.parts.collections.users, { _id: { $in: [...ids] } })
   }
 
   /** @throws {DomainError} FORBIDDEN for a handle that no account may take. */
   checkReserved(handle: Handle): void {
-    if (!this.parts.reserved.has(handle)) return
+    if (!this.parts.reserved.hasHandle(handle)) return
     throw new DomainError('FORBIDDEN', `The handle "${handle}" is reserved`, { argument })
   }
 

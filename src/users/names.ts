@@ -1,4 +1,5 @@
 import { lookAlikeForms } from './look-alikes.ts'
+import { isTechnicalName } from './technical-names.ts'
 
 /** An emoji, which a skin tone or a choice of presentation may follow. */
 const pictograph = String.raw`\p{Extended_Pictographic}[\p{Emoji_Modifier}\ufe0e\ufe0f]?`
@@ -57,7 +58,7 @@ export function nameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** The names that no user may take, because others would believe that the user speaks for the service. */
+/** The names that no user may take: others would believe that the user speaks for the service, or is a part of it. */
 export class ReservedNames {
   private readonly folded: ReadonlySet<string>
 
@@ -65,8 +66,13 @@ export class ReservedNames {
     this.folded = new Set(words.flatMap(lookAlikeForms).filter((form) => form !== ''))
   }
 
-  /** Whether a handle or display name is reserved, or looks like a reserved name. */
+  /** Whether a display name is reserved, or looks like a reserved name. */
   has(name: string): boolean {
     return lookAlikeForms(name).some((form) => this.folded.has(form))
+  }
+
+  /** Whether a handle is reserved: as a name, or because it means no person. */
+  hasHandle(handle: string): boolean {
+    return isTechnicalName(handle) || this.has(handle)
   }
 }

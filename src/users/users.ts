@@ -1,5 +1,5 @@
 import { requestTimeout } from '../db/client.ts'
-import type { Collections, FormerHandle, UserDoc } from '../db/collections.ts'
+import type { Collections, UserDoc } from '../db/collections.ts'
 import { writesSettleMs } from '../db/deadline.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { FirstResult, IdempotencyKey } from '../db/idempotency.ts'
@@ -12,6 +12,7 @@ import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type Handle, isMintedUserId, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
+import { keptBeside } from './former-handles.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
 import { type AccountDraft, type Opened, openAccounts, openAll } from './open-accounts.ts'
@@ -40,9 +41,6 @@ export type Registration = Opening & {
   readonly subject: Subject
   readonly idempotencyKey?: IdempotencyKey | undefined
 }
-
-/** The most handles that an account keeps after it gave them up. */
-const formerHandlesMax = 5
 
 const dayMs = 86_400_000
 
@@ -75,8 +73,8 @@ export class Users {
     findAtOnce(this.parts.collections.users, hasAccount(ids)),
   )
 
-  private readonly loadOwners = shareFewKeys('owners', (handles: readonly Handle[]) =>
-    this.parts.handles.findOwnerDocs(handles),
+  private readonly loadHolders = shareFewKeys('holders', (handles: readonly Handle[]) =>
+    this.parts.handles.findHolderDocs(handles),
   )
 
   constructor(private readonly parts: UsersParts) {}
@@ -87,10 +85,19 @@ export class Users {
     return usersIn((await this.loadDocs(ids)).filter(({ _id }) => own.has(_id)))
   }
 
-  /** The accounts that have handles now. One command, which concurrent reads of few handles share. */
+  /**
+   * The accounts that have handles now, or keep them: such an account has another handle. One command, which concurrent
+   * reads of few handles share.
+   */
   async byHandles(handles: readonly Handle[]): Promise<Map<Handle, User>> {
-    const owners = usersIn(await this.loadOwners(handles))
-    return new Map([...owners.values()].map((user) => [user.handle, user]))
+    const held = await this.loadHolders(handles)
+    const users = usersIn(held.map(({ holder }) => holder))
+    return new Map(
+      held.flatMap(({ handle, holder }) => {
+        const user = users.get(holder._id as UserId)
+        return user ? [[handle, user] as const] : []
+      }),
+    )
   }
 
   /**
@@ -194,13 +201,16 @@ export class Users {
    * {@link openAll}.
    * @param registrations A DomainError is its own result. The result of each belongs to its account, so a repeat under the
    *   same idempotency key returns the first one, whatever `viewer` the key has.
+   * @param idempotencyKey of all of them together, with two commands more. A repeat goes on with those that failed.
    * @returns the result of each, in order. A DomainError refuses this one alone: BAD_USER_INPUT also for the subject or the
    *   handle of an earlier one that is not refused.
-   * @throws {DomainError} UNAVAILABLE. Some may be created then.
+   * @throws {DomainError} CONFLICT for a key of other registrations; UNAVAILABLE. Some may be created then.
    */
   async registerAll(
     registrations: readonly (Registration | DomainError)[],
+    idempotencyKey?: IdempotencyKey,
   ): Promise<readonly (Opened | DomainError)[]> {
+    if (idempotencyKey) await this.parts.transactions.idempotency.claim(idempotencyKey)
     const drafts = registrations.map((registration) =>
       registration instanceof DomainError ? registration : this.draftOrRefuse(registration),
     )
@@ -352,12 +362,11 @@ export class Users {
     if (!conforms(shapes.users, doc)) throw malformedData()
     const before = handleIn(doc)
     if (before === handle) return
-    const former = (doc.formerHandles ?? []).filter(({ until }) => until.getTime() > now())
-    const kept = former.filter((one) => one.handle !== handle)
+    const { kept, isKept, refusal } = keptBeside(doc, handle, now())
     // What it keeps, it may take back.
-    if (kept.length === former.length) handles.checkReserved(handle)
+    if (!isKept) handles.checkReserved(handle)
     const until = new Date(now() + handleReservedDays * dayMs)
-    if (kept.length >= formerHandlesMax) throw tooManyHandles(kept)
+    if (refusal) throw refusal
     await handles.claim(tx, handle, account)
     // An account that lost its handle has its id instead.
     const isHandle = parseHandle(before) !== undefined
@@ -413,12 +422,3 @@ const alreadyOpen = (): DomainError => new DomainError('CONFLICT', 'You already 
 
 const handleRequired = (): DomainError =>
   badInput('input.handle', 'is required: the subject of the token is no handle')
-
-function tooManyHandles(kept: readonly FormerHandle[]): DomainError {
-  const first = kept.reduce((one, other) => (one.until < other.until ? one : other))
-  return new DomainError(
-    'CONFLICT',
-    `The account keeps ${kept.length} former handles. Change the handle after ${first.until.toISOString()}, or take one of them again.`,
-    { argument: 'input.handle' },
-  )
-}

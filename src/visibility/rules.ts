@@ -12,9 +12,10 @@ export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boole
  * What a viewer asks to do with a subject:
  * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have the posts of a followee
  *   proposed for it;
- * - POST: name a post: open it by its id, engage with it, or list it among liked posts;
- * - POSTS: see the posts of an author, wherever an answer shows them;
- * - PERSON: see a profile, or what else belongs to a person in an answer, such as entries;
+ * - POST: see a post wherever an answer shows it, or engage with it;
+ * - PERSON: see a profile;
+ * - ENTRY: see what a user did: likes, comments, shares and follows;
+ * - ACCOUNT: see in a list that a user exists, as in the viewer's own mutes and blocks;
  * - FOLLOW: follow a user;
  * - SUGGESTION: have a user suggested.
  */
@@ -23,8 +24,9 @@ export type Purpose =
   | 'AUTHOR'
   | 'FOLLOWEE'
   | 'POST'
-  | 'POSTS'
   | 'PERSON'
+  | 'ENTRY'
+  | 'ACCOUNT'
   | 'FOLLOW'
   | 'SUGGESTION'
 
@@ -84,7 +86,7 @@ export const rules = {
   }),
   AUTHOR_DELETED: rule({
     meaning: 'The author no longer has an account.',
-    forbids: ['TIMELINE', 'AUTHOR', 'POST', 'SUGGESTION'],
+    forbids: ['TIMELINE', 'AUTHOR', 'POST', 'ENTRY', 'ACCOUNT', 'SUGGESTION'],
     facts: ['live'],
     hides: (_, { user }, { live }) => !live.has(user),
   }),
@@ -103,7 +105,7 @@ export const rules = {
   }),
   BLOCKED: rule({
     meaning: 'The viewer blocked the author, or the author blocked the viewer.',
-    forbids: ['TIMELINE', 'AUTHOR', 'FOLLOWEE', 'POST', 'POSTS', 'PERSON', 'FOLLOW', 'SUGGESTION'],
+    forbids: ['TIMELINE', 'AUTHOR', 'FOLLOWEE', 'POST', 'PERSON', 'ENTRY', 'FOLLOW', 'SUGGESTION'],
     facts: ['restrictions'],
     hides: (viewer, { user }, { restrictions }) =>
       user !== viewer && hasBlock(restrictions.get(user)),

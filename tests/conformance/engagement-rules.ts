@@ -173,14 +173,14 @@ export function describeEngagementRules(
       const key = keyOf(ben, 'add')
       const first = await acts().add(ben, post, key)
       expect(first).toMatchObject({ changed: true, entry: { actor: ben } })
-      expect(await acts().add(ben, post, key)).toEqual(first)
+      expect(await acts().add(ben, post, key)).toEqual({ ...first, isRepeat: true })
       const takeKey = keyOf(ben, 'take')
       const id = first.entry?.id as EngagementId
       const taken = await acts().take(ben, post, id, takeKey)
       expect(taken).toMatchObject({ changed: true, entry: { id } })
       expect(namesOf(await acts().take(ben, post, id, takeKey))).toEqual(namesOf(taken))
       // A repeat reads the entry again. What was taken out stays away.
-      const gone = { changed: true, entry: undefined }
+      const gone = { changed: true, entry: undefined, isRepeat: true }
       expect(await acts().add(ben, post, key)).toEqual(gone)
       expect(await actorsOf(post)).toHaveLength(count)
       await isSound(post)

@@ -62,6 +62,13 @@ describe('an account', () => {
   test.each([
     ['admin', 'FORBIDDEN'],
     ['adm1n', 'FORBIDDEN'],
+    ['me', 'FORBIDDEN'],
+    ['null', 'FORBIDDEN'],
+    ['undefined', 'FORBIDDEN'],
+    ['constructor', 'FORBIDDEN'],
+    ['ToString', 'FORBIDDEN'],
+    ['sign-in', 'FORBIDDEN'],
+    ['@everyone', 'FORBIDDEN'],
     ['a b', 'BAD_USER_INPUT'],
     ['.ann', 'BAD_USER_INPUT'],
     ['аnn', 'BAD_USER_INPUT'],
@@ -92,7 +99,7 @@ describe('a handle that is changed', () => {
     for (let times = 0; times < 4; times++) expect((await authorOf()).handle).toBe('cat')
     expect((await ask('cat', rename('kate'))).updateUser.user).toEqual({ id, handle: 'kate' })
     expect(await authorOf()).toEqual({ id, handle: 'kate', name: 'N' })
-    expect([await idOf('cat'), await idOf('kate')]).toEqual([undefined, id])
+    expect([await idOf('cat'), await idOf('kate')]).toEqual([id, id])
     const read = `{ node(id: "${id}") { ... on User { handle } } post(id: "${createPost.post.id}") {
       facets { handle user { id handle } } } }`
     expect(await ask('dan', read)).toEqual({
@@ -140,7 +147,53 @@ describe('a handle that is changed', () => {
     expect(await ask('lou', relate('unfollowUser', 'u'))).toEqual({
       unfollowUser: { changed: true, user: { handle: 'maxine' } },
     })
-    expect(await idOf('max')).toBeUndefined()
+  })
+
+  test('that is kept finds its account wherever a handle is read, with the new handle', async () => {
+    const { id } = (await ask('old-otto', create(''))).createUser.user
+    await ask('pia', create(''))
+    await ask('old-otto', rename('new-otto'))
+    const link = '{ user(handle: "@Old-Otto") { id handle name viewerCanFollow } }'
+    const found = { id, handle: 'new-otto', name: 'N', viewerCanFollow: true }
+    expect((await ask('pia', link)).user).toEqual(found)
+    // Several names of one account in one request.
+    const both = '{ a: user(handle: "old-otto") { handle } b: user(handle: "new-otto") { handle } }'
+    const { handle } = found
+    expect(await ask(undefined, both)).toEqual({ a: { handle }, b: { handle } })
+    const mention = '{ text facets { handle user { id handle } } }'
+    const { createPost } = await ask(
+      'pia',
+      `mutation { createPost(input: { text: "hi @old-otto" }) { post { id ${mention.slice(1)} } }`,
+    )
+    const facets = [{ handle: 'old-otto', user: { id, handle } }]
+    expect(createPost.post.facets).toEqual(facets)
+    const { addComment } = await ask(
+      'pia',
+      `mutation { addComment(input: { postId: "${createPost.post.id}", text: "@old-otto" }) {
+        comment ${mention} } }`,
+    )
+    expect(addComment.comment.facets).toEqual(facets)
+    // A block reduces the profile as under the new handle.
+    const block = (as: string, name: string) =>
+      ask(as, `mutation { blockUser(input: { user: { handle: "${name}" } }) { changed } }`)
+    expect(await block('old-otto', 'pia')).toEqual({ blockUser: { changed: true } })
+    expect((await ask('pia', link)).user).toEqual({
+      ...found,
+      ...{ name: 'new-otto', viewerCanFollow: false },
+    })
+    // The person who has it again is the one that is found; a deleted one is found by neither.
+    await ask('old-otto', rename('old-otto'))
+    expect((await ask(undefined, both)).b).toEqual({ handle: 'old-otto' })
+    await ask('old-otto', 'mutation { deleteUser(input: {}) { changed } }')
+    expect(await ask(undefined, both)).toEqual({ a: null, b: null })
+  })
+
+  test('finds the next account that takes it after the reservation ended', async () => {
+    await ask('rob', create(''), briefly)
+    await ask('rob', rename('robert'), briefly)
+    expect(await idOf('rob', briefly)).toBeUndefined()
+    const next = (await ask('other|2', create('handle: "rob"'), briefly)).createUser.user
+    expect(await idOf('rob', briefly)).toBe(next.id)
   })
 
   test('that is reserved is kept for an account that had it, and a handle without an account is free', async () => {
@@ -170,10 +223,40 @@ describe('a handle that is changed', () => {
     for (let n = 1; n <= 5; n++) await ask('fay', rename(`fay${n}`))
     expect(await refusal('fay', rename('fay6'))).toEqual(['CONFLICT', 'input.handle'])
     expect((await ask('fay', '{ viewer { handle } }')).viewer.handle).toBe('fay5')
-    expect(await ask(undefined, '{ isHandleAvailable(handle: "fay6") }')).toEqual({
-      isHandleAvailable: true,
-    })
     expect((await ask('fay', rename('fay'))).updateUser.user.handle).toBe('fay')
+  })
+
+  test('is available to a viewer exactly if the viewer can take it', async () => {
+    for (const sub of ['gil', 'hub']) await ask(sub, create(''))
+    const isFree = async (as: string | undefined, handle: string) =>
+      (await ask(as, `{ isHandleAvailable(handle: "${handle}") }`)).isHandleAvailable
+    const answers = (as: string | undefined, handles: readonly string[]) =>
+      Promise.all(handles.map((handle) => isFree(as, handle)))
+    for (let n = 2; n <= 6; n++) {
+      expect(await answers('gil', ['gil', `gil${n}`, 'hub', 'admin'])).toEqual([
+        ...[true, true, false, false],
+      ])
+      await ask('gil', rename(`gil${n}`))
+    }
+    // It keeps five.
+    const asked = ['gil', '@GIL2', 'gil5', 'gil6', 'gil7', 'never-taken', 'hub', 'admin']
+    const own = await answers('gil', asked)
+    expect(own).toEqual([true, true, true, true, false, false, false, false])
+    const others = [false, false, false, false, true, true, false, false]
+    for (const as of [undefined, 'no-account', 'hub'])
+      expect(
+        await answers(
+          as,
+          asked.filter((handle) => handle !== 'hub'),
+        ),
+      ).toEqual(others.toSpliced(6, 1))
+    // Those that are refused change nothing, so each is asked from the same state.
+    for (const [at, handle] of asked.entries()) {
+      if (own[at]) continue
+      const [code] = await refusal('gil', rename(handle))
+      expect([handle, code]).toEqual([handle, handle === 'admin' ? 'FORBIDDEN' : 'CONFLICT'])
+    }
+    expect((await ask('gil', rename('gil2'))).updateUser.user.handle).toBe('gil2')
   })
 
   test('is free at once with HANDLE_RESERVED_DAYS=0, and its next owner inherits nothing', async () => {

@@ -3,7 +3,7 @@ import { print } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import { commandPrice } from '../../src/graphql/prices.ts'
-import type { UserId } from '../../src/lib/ids.ts'
+import type { Handle, UserId } from '../../src/lib/ids.ts'
 import { actFor, bySubject, secret, signed } from '../support/act-for.ts'
 import { useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
@@ -109,14 +109,57 @@ describe('createUsers', () => {
     expect(await create(users, 'once')).toEqual(first)
     expect(first.every(({ created }) => created)).toBe(true)
     expect(await create(users, 'another')).toEqual(first.map((one) => ({ ...one, created: false })))
-    const [changed = { subject: '' }, ...others] = users
-    const [conflict, ...same] = await create([{ ...changed, name: 'Changed' }, ...others], 'once')
-    expect(conflict).toMatchObject({
-      ...{ created: false, user: null },
-      error: { code: 'CONFLICT', argument: 'input.clientMutationId' },
-    })
-    expect(same).toEqual(first.slice(1))
     expect(await counted()).toEqual(before)
+  })
+
+  test('a clientMutationId with another input is a CONFLICT, and creates no account', async () => {
+    const [one, two] = newUsers(2) as [Full, Full]
+    const first = await create([one], 'of one')
+    const before = await counted()
+    const inputs: readonly (readonly Named[])[] = [
+      ...[[two], [], [one, two], [two, one], [{ ...one, name: 'Changed' }]],
+      ...[[{ ...one, handle: 'changed' }], [{ ...one, bio: 'Changed' }], newUsers(100)],
+    ]
+    for (const users of inputs) {
+      const { data, errors } = await send(users, 'of one')
+      expect([data, errors.length]).toEqual([{ createUsers: null }, 1])
+      expect(errors[0]?.extensions).toMatchObject({
+        ...{ code: 'CONFLICT', argument: 'input.clientMutationId' },
+      })
+    }
+    expect(await counted()).toEqual(before)
+    expect(await create([one], 'of one')).toEqual(first)
+    // Of another server, and of the user, it is another one.
+    const another = { authorization: signed({ sub: 'importer-2', scope: 'act-for' }) }
+    expect((await send([two], 'of one', another)).errors).toEqual([])
+    const headers = { authorization: signed({ sub: one.subject }) }
+    const post =
+      'mutation { createPost(input: { text: "x", clientMutationId: "of one" }) { post { text } } }'
+    expect((await app.send({ query: post, headers })).errors).toEqual([])
+  })
+
+  test('of concurrent inputs under a clientMutationId, one creates accounts', async () => {
+    const inputs = Array.from({ length: 6 }, () => newUsers(2))
+    const before = await counted()
+    const answers = await Promise.all(inputs.map((users) => send(users, 'one of many')))
+    const codes = answers.flatMap(({ errors }) => errors.map(({ extensions }) => extensions.code))
+    expect(codes).toEqual(Array(5).fill('CONFLICT'))
+    expect(await counted()).toEqual(before.map((number) => number + 2))
+  })
+
+  test('the clientMutationId of a server with an account is that of all its mutations', async () => {
+    const subject = 'server-with-account'
+    await create([{ subject, handle: subject }])
+    const headers = { authorization: signed({ sub: subject, scope: 'act-for' }) }
+    const users = newUsers(1)
+    expect((await send(users, 'its own', headers)).errors).toEqual([])
+    expect((await send(newUsers(1), 'its own', headers)).errors[0]?.extensions.code).toBe(
+      'CONFLICT',
+    )
+    const post =
+      'mutation { createPost(input: { text: "x", clientMutationId: "its own" }) { post { text } } }'
+    const { errors } = await app.send({ query: post, headers })
+    expect(errors[0]?.extensions.code).toBe('CONFLICT')
   })
 
   test.each([[undefined], ['at once']])(
@@ -335,12 +378,38 @@ describe('followUsers', () => {
       ...refused.map(([user]) => user),
       ...byHandle(['person3', 'person1']),
     ])
-    expect(changes({ results })).toEqual([true, true, ...refused.map(() => false), true, true])
+    // The second person1 is followed already.
+    expect(changes({ results })).toEqual([true, true, ...refused.map(() => false), true, false])
     for (const [at, [, code, argument]] of refused.entries())
       expect(results[2 + at].error).toMatchObject({ code, argument })
     expect(results[1]).toMatchObject({ error: null, user: { handle: 'person2' } })
     expect(results[5].user).toMatchObject({ handle: blocker, name: blocker })
     expect((await app.services.follows.followeesAmong(viewer, people)).size).toBe(3)
+  })
+
+  test('a user that is named several times is followed once, and changed by the first alone', async () => {
+    const viewer = await newViewer()
+    const [renamed = viewer] = [handle(`renamed-${viewer}`)]
+    await openAccounts(app.services, [renamed])
+    await app.services.users.update(renamed, { handle: `now-${viewer}` as Handle })
+    const names = [
+      ...[{ handle: 'person1' }, { handle: '@PERSON1' }, { id: userNodeId(people[1] as UserId) }],
+      ...[{ handle: renamed }, { handle: `now-${viewer}` }, { id: userNodeId(renamed) }],
+      ...[{ handle: 'nobody-there' }, { handle: 'nobody-there' }, { handle: 'person2' }],
+    ]
+    const first = await follow(viewer, names, 'twice')
+    expect(changes(first)).toEqual([
+      ...[true, false, false],
+      ...[true, false, false],
+      ...[false, false, true],
+    ])
+    const codes = first.results.map(({ error }: { error: { code: string } | null }) => error?.code)
+    expect(codes.filter(Boolean)).toEqual(['NOT_FOUND', 'NOT_FOUND'])
+    expect(await follow(viewer, names, 'twice')).toEqual(first)
+    expect(first.viewer.user.followingCount).toBe(3)
+    // Across several transactions.
+    const many = byHandle([...people.slice(10, 60), ...people.slice(10, 60)])
+    expect(changes(await follow(viewer, many)).filter(Boolean)).toHaveLength(50)
   })
 
   test('needs a viewer with an account, and at most 100 users', async () => {

@@ -37,7 +37,7 @@ const repairs = async () => {
 test('verify finds nothing after renames, deletions, registrations again and imports', async () => {
   const { services, clock, rest } = harness
   await openAccounts(services, ['old', 'older'].map(handle))
-  await services.users.update(handle('old'), { handle: handleOf('new') })
+  await services.users.update(handle('old'), { handle: handleOf('newer') })
   const ann = await register('ann')
   for (const name of ['ann2', 'ann3', 'ann']) {
     await services.users.update(ann, { handle: handleOf(name) })

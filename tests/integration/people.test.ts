@@ -125,6 +125,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     ]
     const people = Array.from({ length: 6_000 }, (_, n) => handle(`m${n}`))
     const own = people.slice(0, mutualsAmongMax + 50)
+    await openAccounts(harness.services, people)
     await storeFollows([
       // The user follows five of the viewer's oldest followees, which are out of bounds, and five others.
       ...[...own.slice(0, 5), ...own.slice(100, 105)].map((one) => [user, one] as const),
@@ -139,8 +140,12 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
 
     const { mutuals } = harness.services
     const users = [user, celebrity, handle('m-lonely')]
-    const [list, probe, ...more] = await examinedBy('mutuals', () => mutuals.load(viewer, users))
+    const [list, probe, live, ...more] = await examinedBy('mutuals', () =>
+      mutuals.load(viewer, users),
+    )
     expect(more).toEqual([])
+    expect(live?.docs).toBe(0)
+    expect(live?.keys).toBeLessThanOrEqual(2 * mutualsAmongMax)
     expect(list).toEqual({ command: 'find', keys: mutualsAmongMax + 1, docs: 0 })
     expect(probe?.docs).toBe(0)
     expect(probe?.keys).toBeLessThanOrEqual(users.length * (mutualsAmongMax + 1))

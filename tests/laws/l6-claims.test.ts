@@ -113,7 +113,8 @@ test(
       expect(outcomes.filter((outcome) => outcome !== 'changed')).toEqual(lost)
       await expectAgreement()
       const named = await by(2).users.byHandles([handle as Handle])
-      expect(named.has(handle as Handle)).toBe(before !== 'given up now')
+      const { handle: current } = named.get(handle as Handle) as User
+      expect(current === handle).toBe(before !== 'given up now')
     })
     await checkLaw(law, { name: 'L6, claims', histories: rounds, budgetMs })
   },
@@ -129,7 +130,7 @@ test('of concurrent registrations of a subject, exactly one wins, and leaves no 
   expect(outcomes.toSorted()).toEqual([...Array(9).fill('CONFLICT'), 'changed'])
   const { users } = harness.services.collections
   expect(await users.countDocuments({ subject: ` ${subject}` })).toBe(1)
-  const taken = await harness.services.handles.findOwners(handles as Handle[])
+  const taken = await harness.services.handles.findHolders(handles as Handle[])
   expect([...taken.keys()]).toEqual([handles[outcomes.indexOf('changed')]])
   await expectAgreement()
 })

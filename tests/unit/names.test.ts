@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import skeletons from 'unhomoglyph/data.json' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/environment.ts'
+import { parseHandle } from '../../src/lib/ids.ts'
 import { nameProblem, ReservedNames } from '../../src/users/names.ts'
 import { scripts } from '../support/scripts.ts'
 import { lawSeed } from '../support/seed.ts'
@@ -125,6 +126,55 @@ describe('display names', () => {
       }),
       lawSeed(),
     )
+  })
+})
+
+describe('handles that mean no person', () => {
+  const reserved = new ReservedNames([])
+
+  test.each([
+    ...['me', 'you', 'self', 'viewer', 'all', 'everyone', 'here', 'anonymous', 'deleted'],
+    ...['null', 'undefined', 'nan', 'nil', 'none', 'true', 'false', 'nu.ll', 'n_a_n'],
+    ...[
+      'constructor',
+      'prototype',
+      'hasownproperty',
+      'tostring',
+      'valueof',
+      'proto',
+      'isprototypeof',
+    ],
+    ...['login', 'log-in', 'log_out', 'signup', 'sign.up', 'settings', 'home', 'search', 'explore'],
+    ...['api', 'graphql', 'healthz', 'livez', 'readyz', 'metrics', 'www', 'robots.txt', 'noreply'],
+  ])('%s is reserved as a handle', (handle) => {
+    expect(parseHandle(handle)).toBe(handle)
+    expect(reserved.hasHandle(handle)).toBe(true)
+    expect(reserved.has(handle)).toBe(false)
+  })
+
+  test.each([
+    ...[
+      'ali',
+      'nill',
+      'mel',
+      'mei',
+      'neil',
+      'null1',
+      'me-too',
+      'youssef',
+      'herb',
+      'alla',
+      'trueman',
+    ],
+    ...['homer', 'constructora', 'seif', 'i', 'a', 'm3', 'n0ne', 'falsetto', 'ann', 'object'],
+  ])('%s is free, also if it looks like a word that is not', (handle) => {
+    expect(reserved.hasHandle(handle)).toBe(false)
+  })
+
+  test('each property that every object of JavaScript has is reserved, if it is a handle', () => {
+    const names = Object.getOwnPropertyNames(Object.prototype).map((name) => name.toLowerCase())
+    const free = names.filter((name) => parseHandle(name) && !reserved.hasHandle(name))
+    expect(free).toEqual([])
   })
 })
 

@@ -26,6 +26,6 @@ export const accountsApi: Api = {
     },
     listSizes: { 'CreateUsersPayload.results': 'INPUT' },
     batches: { 'Mutation.createUsers': { users: accountsPerTransaction, commands: 12 } },
-    pageCommands: { 'User.followers': 3, 'User.following': 3, 'User.posts': 3 },
+    pageCommands: { 'User.followers': 4, 'User.following': 4, 'User.posts': 3 },
   },
 }

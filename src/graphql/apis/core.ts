@@ -7,9 +7,9 @@ export const coreApi: Api = {
   types: [],
   prices: {
     fieldCommands: {
-      // The objects of each type, and the blocks that hide them.
-      'Query.node': 10,
-      'Query.nodes': 10,
+      // The objects of each type, and the blocks and deletions that hide them.
+      'Query.node': 12,
+      'Query.nodes': 12,
       'Query.post': 3,
       'Query.user': 1,
       'Query.isHandleAvailable': 2,

@@ -25,7 +25,7 @@ export const engagementApi: Api = {
     listSizes: { 'Comment.facets': facetsMax },
     pageCommands: {
       'User.likedPosts': 12,
-      ...Object.fromEntries(publicKinds.map((kind) => [`Post.${kind}`, 5])),
+      ...Object.fromEntries(publicKinds.map((kind) => [`Post.${kind}`, 6])),
     },
   },
 }

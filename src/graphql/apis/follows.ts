@@ -31,9 +31,9 @@ export const followsApi: Api = {
     listSizes: { 'FollowUsersPayload.results': 'INPUT' },
     batches: { 'Mutation.followUsers': { users: followeesPerTransaction, commands: 24 } },
     pageCommands: {
-      'User.mutuals': 3,
-      'Viewer.mutes': 1,
-      'Viewer.blocks': 1,
+      'User.mutuals': 4,
+      'Viewer.mutes': 2,
+      'Viewer.blocks': 2,
       'Viewer.groups': 1,
       'Viewer.suggestions': 5,
     },

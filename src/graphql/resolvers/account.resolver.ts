@@ -70,7 +70,7 @@ export class AccountResolver {
   @Mutation(() => DeleteUserPayload, {
     nullable: true,
     description:
-      "Deletes the viewer's account at once. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. A minute after that, the viewer may create another account.",
+      "Deletes the viewer's account at once, and hides what belongs to it. A background job deletes the edges and posts, and releases the handle after 24 seconds at the earliest. A minute after that, the viewer may create another account.",
   })
   async deleteUser(
     @Arg('input', () => DeleteUserInput, { description: inputDescription }) input: DeleteUserInput,

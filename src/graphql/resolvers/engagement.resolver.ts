@@ -27,6 +27,7 @@ import { mutate } from '../mutate.ts'
 import { engagementNodeId, parseEntryNodeId, parsePostNodeId } from '../node-id.ts'
 import { addPayloadOf, removePayloadOf } from '../payloads.ts'
 import { presentEngagements, presentPostRefs } from '../present.ts'
+import { accountPartOf } from '../present-users.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { engagementTypes } from '../types/engagement.ts'
 import { Post } from '../types/post.ts'
@@ -46,9 +47,10 @@ function listResolverOf(kind: PublicKind) {
       @Ctx() ctx: Context,
       @Info() info: GraphQLResolveInfo,
     ) {
-      const key = { owner: post.ref, window: windowOf(args), more: kind }
-      const page = await ctx.loaders.engagements.load(key)
       const selection = selectionOf(info).of('edges', 'node')
+      const part = accountPartOf(selection.of('user'))
+      const key = { owner: post.ref, window: windowOf(args), more: kind, part }
+      const page = await ctx.loaders.engagements.load(key)
       const nodes = await presentEngagements(ctx, page.items, selection)
       return {
         ...connectionFrom(page, (item) => ({ node: nodes.get(item) ?? null })),
@@ -75,7 +77,7 @@ function addResolverOf(kind: EngagementKind) {
     ) {
       const { engagements } = ctx.services
       const { text, postId } = input
-      const { entry, ref, ...result } = await mutate(ctx, name, input, {
+      const { entry, isRepeat, ref, ...result } = await mutate(ctx, name, input, {
         parse: { ref: () => parsePostNodeId('input.postId', postId) },
         check: () => engagements.checkText(kind, text ?? ''),
         run: async ({ viewer, ref, idempotencyKey }) => ({
@@ -83,13 +85,14 @@ function addResolverOf(kind: EngagementKind) {
           ref,
         }),
       })
+      if (!isRepeat) ctx.noteLive([ctx.requireViewer(), ref.author])
       const selection = selectionOf(info)
       const [node, edgeNode, post] = await Promise.all([
         presentEngagement(ctx, entry, selection.of(names.entry)),
-        presentEngagement(ctx, entry, selection.of(names.edge, 'node')),
+        presentEngagement(ctx, entry, selection.of(names.edge), 'node'),
         presentPost(ctx, ref, selection.of('post')),
       ])
-      const edge = entry && { cursor: timeCursors.encode(entry.place), node: edgeNode }
+      const edge = entry && edgeNode && { cursor: timeCursors.encode(entry.place), node: edgeNode }
       return { ...result, post, [names.entry]: node, [names.edge]: edge }
     }
   }
@@ -170,7 +173,8 @@ async function presentEngagement(
   ctx: Context,
   entry: Engagement | undefined,
   selection: Selection,
+  ...below: readonly string[]
 ) {
   if (!entry || !selection.isSelected) return null
-  return (await presentEngagements(ctx, [entry], selection)).get(entry)
+  return (await presentEngagements(ctx, [entry], selection.of(...below))).get(entry)
 }

@@ -31,6 +31,7 @@ export class PostResolver {
       }),
     })
     if (!post) return { ...result, post: null, timelineEdge: null }
+    if (!post.isRepeat) ctx.noteLive([post.author])
     const selection = selectionOf(info)
     const [presented, inTimeline] = await Promise.all([
       presentPosts(ctx, [post], selection.of('post')),

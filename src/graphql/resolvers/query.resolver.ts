@@ -19,7 +19,7 @@ export class QueryResolver {
   @Query(() => User, {
     nullable: true,
     description:
-      'The user with this handle, or null if there is no such user. A block hides the profile, but not the handle.',
+      'The user with this handle, or null if there is no such user. A former handle that the user keeps finds the user too: compare `handle`, and correct the link. A block hides the profile, but not the handle.',
   })
   async user(
     @Arg('handle', () => String, {
@@ -39,7 +39,7 @@ export class QueryResolver {
 
   @Query(() => Boolean, {
     description:
-      "Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle, and one that another account has or keeps, is not available.",
+      "Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle is not available, nor one that another account has or keeps, nor a further one for a viewer who keeps too many.",
   })
   async isHandleAvailable(
     @Arg('handle', () => String, {

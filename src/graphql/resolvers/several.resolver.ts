@@ -66,9 +66,10 @@ export class FollowUsersResolver {
       identify: ({ users: _, ...rest }, { named }) => ({ ...rest, users: named.map(String) }),
       run: async ({ viewer, named, idempotencyKey }) => {
         const accounts = named.filter((one) => typeof one === 'string')
-        const changes = await ctx.services.follows.followAll(viewer, accounts, idempotencyKey)
-        const byAccount = new Map(accounts.map((account, at) => [account, changes[at]]))
-        const outcomes = named.map((one) => (typeof one === 'string' ? byAccount.get(one) : one))
+        const changes = [
+          ...(await ctx.services.follows.followAll(viewer, accounts, idempotencyKey)),
+        ]
+        const outcomes = named.map((one) => (typeof one === 'string' ? changes.shift() : one))
         return { named, outcomes }
       },
     })
@@ -105,7 +106,7 @@ const register = (
       return refusalOf(error)
     }
   })
-  return ctx.services.users.registerAll(registrations)
+  return ctx.services.users.registerAll(registrations, idempotencyKey)
 }
 
 function registrationOf(

@@ -9,7 +9,7 @@ import type { Stats } from '../../users/stats.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { needsContent, presentPostPage, presentPostRefs } from '../present.ts'
-import { presentUsers } from '../present-users.ts'
+import { accountPartOf, presentUsers } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
 import { LikedPostConnection } from '../types/engagement.ts'
 import { PostConnection } from '../types/post.ts'
@@ -38,7 +38,8 @@ export class UserResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const key = { owner: account, window: windowOf(args), more: undefined }
+    const part = accountPartOf(selectionOf(info).of('edges', 'node'))
+    const key = { owner: account, window: windowOf(args), more: undefined, part }
     const [page, totalCount] = await Promise.all([
       ctx.loaders.followers.load(key),
       countOf(ctx, account, 'followers', info),
@@ -66,8 +67,9 @@ export class UserResolver {
       window: () => windowOf(args),
       more: () => (group == null ? undefined : checkGroup('group', group)),
     })
+    const part = accountPartOf(selectionOf(info).of('edges', 'node'))
     const [page, totalCount] = await Promise.all([
-      ctx.loaders.following.load({ owner: account, ...key }),
+      ctx.loaders.following.load({ owner: account, ...key, part }),
       key.more === undefined ? countOf(ctx, account, 'following', info) : null,
     ])
     return { ...(await presentEdges(ctx, page, (edge) => edge.followee, info)), totalCount }

@@ -10,7 +10,7 @@ import {
   windowWith,
 } from '../connection.ts'
 import type { Context } from '../context.ts'
-import { presentUser, presentUsers, presentViewer } from '../present-users.ts'
+import { accountPartOf, presentUser, presentUsers, presentViewer } from '../present-users.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { UserConnection } from '../types/user.ts'
 import { FollowGroupConnection, Viewer } from '../types/viewer.ts'
@@ -82,9 +82,11 @@ async function restrictedUsers(
   args: ConnectionArgs,
   selection: Selection,
 ) {
-  const key = { owner: ctx.requireViewer(), window: windowOf(args), more: kind }
+  const shown = selection.of('edges', 'node')
+  const part = accountPartOf(shown)
+  const key = { owner: ctx.requireViewer(), window: windowOf(args), more: kind, part }
   const page = await ctx.loaders.restricted.load(key)
   const others = page.items.map(({ other }) => other)
-  const users = await presentUsers(ctx, others, selection.of('edges', 'node'))
+  const users = await presentUsers(ctx, others, shown)
   return connectionFrom(page, ({ other }) => ({ node: users.get(other) ?? null }))
 }

@@ -26,7 +26,12 @@ export const accountMutants: Readonly<Record<string, (services: Services) => voi
       }
     }
   },
-  'former handles name their account': ({ users, collections }) => {
+  'a former handle names no account': ({ users }) => {
+    const byHandles = users.byHandles.bind(users)
+    users.byHandles = async (handles) =>
+      new Map([...(await byHandles(handles))].filter(([handle, user]) => user.handle === handle))
+  },
+  'a former handle names its account when it is free': ({ users, collections }) => {
     users.byHandles = async (handles) => {
       const docs = await collections.handles.find({ _id: { $in: [...handles] } }).toArray()
       const owners = await users.byIds(docs.map(({ account }) => account as UserId))

@@ -251,7 +251,7 @@ export class AccountSimulation {
       model.posts.map((post) => post.id),
       'the ids of earlier posts',
     ).not.toContain(id)
-    model.post(id, subject, text, handles, key)
+    model.post({ id, subject, text, handles }, this.now(), key)
   }
 
   private async relate({ kind, subject: n, to }: RelationStep): Promise<void> {
@@ -334,7 +334,7 @@ export class AccountSimulation {
     expect(errors).toEqual([])
     const { viewer: own, node, nodes, ...answers } = data
     const byHandle = names.flatMap(([name, handle]) => [
-      [name, userAnswer(model.viewUser(viewer, model.ownerOf(handle)?.id))],
+      [name, userAnswer(model.viewUser(viewer, model.holderOf(handle, this.now())?.id))],
       [`${name}IsFree`, model.isAvailable(subject, handle, this.now())],
     ])
     const title = `${subject ?? 'nobody'} at step ${at}`
@@ -354,9 +354,9 @@ export class AccountSimulation {
     const { model } = this
     const user = model.viewUser(viewer, viewer)
     const users = (kind: 'mutes' | 'blocks') => ({
-      edges: model.relations.restricted(kind, viewer).map((other) => {
+      edges: model.relations.restricted(kind, viewer).flatMap((other) => {
         const shown = model.viewUser(viewer, other)
-        return { node: shown && { id: userNodeId(shown.id), handle: shown.handle } }
+        return shown ? [{ node: { id: userNodeId(shown.id), handle: shown.handle } }] : []
       }),
     })
     return {

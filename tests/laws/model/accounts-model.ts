@@ -28,6 +28,16 @@ interface ModelPost {
   readonly mentions: readonly { readonly handle: string; readonly mentioned: UserId | undefined }[]
 }
 
+/** A post, before it is published. */
+interface NewPost {
+  readonly id: PostId
+  readonly subject: string
+  readonly text: string
+  readonly handles: readonly string[]
+}
+
+const keptIn = ({ former }: Account, now: number) => former.filter(({ until }) => until > now)
+
 /** What a mutation must answer, or what of the first one with the same clientMutationId, null if that was deleted. */
 type Verdict = Outcome | { readonly repeats: string | null }
 
@@ -80,20 +90,23 @@ export class AccountsModel {
   }
 
   /** The account that has a handle, also a deleted one that keeps its handles. */
-  ownerOf(handle: string): Account | undefined {
+  private ownerOf(handle: string): Account | undefined {
     return this.accounts.find((account) => account.handle === handle && account.state !== 'gone')
   }
 
-  /** The account that has a handle, or keeps it. */
+  /** The account that has a handle, or keeps it: links and mentions lead to it. */
   holderOf(handle: string, now: number): Account | undefined {
     const keeps = ({ former, state }: Account) =>
       state !== 'gone' && former.some((kept) => kept.handle === handle && kept.until > now)
     return this.ownerOf(handle) ?? this.accounts.find(keeps)
   }
 
+  /** An account that keeps the most handles can take none but these. */
   isAvailable(subject: string | undefined, handle: string, now: number): boolean {
     const holder = this.holderOf(handle, now)
-    return holder === undefined || (holder.subject === subject && holder.state === 'live')
+    if (holder) return holder.subject === subject && holder.state === 'live'
+    const own = subject === undefined ? undefined : this.accountOf(subject)
+    return own?.state !== 'live' || keptIn(own, now).length < formerMax
   }
 
   /** Whether, and as whose repeat, a subject may register. */
@@ -121,7 +134,7 @@ export class AccountsModel {
     const account = this.accountOf(subject)
     if (account?.state !== 'live') return 'NOT_FOUND'
     if (account.handle === handle) return 'changed'
-    const kept = account.former.filter((one) => one.until > now && one.handle !== handle)
+    const kept = keptIn(account, now).filter((one) => one.handle !== handle)
     const holder = this.holderOf(handle, now)
     if (kept.length >= formerMax || (holder && holder !== account)) return 'CONFLICT'
     account.former = [...kept, { handle: account.handle, until: now + this.reservedMs }]
@@ -153,11 +166,14 @@ export class AccountsModel {
     return repeated ?? (account?.state === 'live' ? 'changed' : 'NOT_FOUND')
   }
 
-  post(id: PostId, subject: string, text: string, handles: readonly string[], key?: string): void {
+  post({ id, subject, text, handles }: NewPost, now: number, key?: string): void {
     const account = this.accountOf(subject)
     if (!account) throw new Error(`${subject} has no account`)
     const author = account.id
-    const mentions = handles.map((handle) => ({ handle, mentioned: this.ownerOf(handle)?.id }))
+    const mentions = handles.map((handle) => ({
+      handle,
+      mentioned: this.holderOf(handle, now)?.id,
+    }))
     this.posts.push({ id, author, text, mentions })
     this.relations.post(author, id)
     if (key !== undefined) account.results.set(key, { input: text, id })

@@ -141,10 +141,10 @@ export function createLoaders(
   const visibilityBy = (part: AccountPart) =>
     new Visibility(viewer, {
       live: async (users) => {
-        const known = (user: UserId) => profiles.get(user) ?? counters.get(user)
+        const begun = (user: UserId) => profiles.get(user) ?? counters.get(user)
         const load = (user: UserId): Promise<object | null> =>
           // What the request reads of an account anyway decides it too.
-          (part === 'live' && known(user)) || parts[part].load(user)
+          (part === 'live' && begun(user)) || parts[part].load(user)
         const found = await Promise.all(users.map(load))
         return accountsIn(users.flatMap((_id, at) => (found[at] ? { _id } : [])))
       },

@@ -187,11 +187,11 @@ export async function presentEngagements(
       : undefined,
     presentFacets(ctx, engagements, selection),
   ])
-  const isVisible = (one: Engagement) =>
-    !hidden.has(one.actor) &&
-    (isOwn(one)
-      ? !hiddenFromOwn.has(one.post.author)
-      : isPublic(one.kind) && !hiddenPosts.has(one.post.author))
+  const isVisible = (entry: Engagement) =>
+    !hidden.has(entry.actor) &&
+    (isOwn(entry)
+      ? !hiddenFromOwn.has(entry.post.author)
+      : isPublic(entry.kind) && !hiddenPosts.has(entry.post.author))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []

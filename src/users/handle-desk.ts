@@ -66,7 +66,7 @@ interface HandleDeskParts {
 /** A change of the handles of one account, or of the account of a handle. */
 type Write = (tx: Tx) => Promise<unknown>
 
-/** What is to be written, and what it says. */
+/** A change, with the writes that make it. */
 interface Plan extends HandleChange {
   readonly writes: readonly Write[]
 }

@@ -25,7 +25,7 @@ export const accounts = defineFeature({
       handleReservedDays,
     })
     const handleDesk = new HandleDesk({
-      ...{ collections, transactions, reserved, handles, handleReservedDays, now },
+      ...{ collections, transactions, reserved, handles, stats, handleReservedDays, now },
     })
     const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(config, 1 / 8) })
     /** Sees the versions of a request. */

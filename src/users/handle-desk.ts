@@ -1,4 +1,6 @@
 import type { Collections, FormerHandle, UserDoc } from '../db/collections.ts'
+import { conforms } from '../db/shape.ts'
+import { shapes } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
@@ -7,6 +9,7 @@ import { keptBeside } from './former-handles.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
 import { handleIn } from './profile.ts'
+import type { UserStats } from './stats.ts'
 
 /** The account that has or keeps a handle. */
 interface Holder {
@@ -57,6 +60,7 @@ interface HandleDeskParts {
   readonly collections: Pick<Collections, 'handles' | 'users' | 'versions'>
   readonly transactions: Transactions
   readonly handles: Handles
+  readonly stats: Pick<UserStats, 'liveAmong'>
   readonly reserved: ReservedNames
   readonly handleReservedDays: number
   /** The database's clock, in milliseconds since 1970. */
@@ -80,12 +84,16 @@ const dayMs = 86_400_000
 export class HandleDesk {
   constructor(private readonly parts: HandleDeskParts) {}
 
-  /** Who has or keeps a handle. Up to two commands. */
+  /**
+   * Who has or keeps a handle. Up to three commands.
+   * @throws {DomainError} CONFLICT if the document of the handle or of its account is malformed or lost.
+   */
   async show(handle: Handle, tx?: Tx): Promise<HandleState> {
     const { collections, reserved, now } = this.parts
     const doc = await collections.handles.findOne({ _id: handle }, { ...tx })
+    if (doc && !conforms(shapes.handles, doc)) throw isDamaged(handle)
     const isFree = !doc || (doc.until && doc.until.getTime() <= now())
-    const user = isFree ? null : await this.read(doc.account, tx)
+    const user = isFree ? null : await this.read(doc.account as UserId, tx)
     const holder = user && {
       ...{ account: user._id, handle: handleIn(user), until: doc?.until ?? null },
       isDeleted: user.deletedAt !== undefined,
@@ -158,7 +166,7 @@ export class HandleDesk {
     const refusal = (await handles.findRefusals(tx, [claim])).get(renameTo)
     if (refusal || renameTo === before.handle)
       throw new DomainError('CONFLICT', `The handle "${renameTo}" is not free`)
-    const user = await this.read(account, tx)
+    const user = await this.read(account as UserId, tx)
     const { kept } = keptBeside(user ?? {}, renameTo, now())
     const renamed = [{ account, from: before.handle, to: renameTo, keptUntil: null }]
     return { renamed, writes: [this.setHandle(account, renameTo, kept), this.give(claim)] }
@@ -183,8 +191,15 @@ export class HandleDesk {
     return { renamed: [{ account, from, to: handle, keptUntil }], writes }
   }
 
-  private read(account: string, tx: Tx | undefined): Promise<UserDoc | null> {
-    return this.parts.collections.users.findOne({ _id: account }, { ...tx })
+  /** Null without an account. @throws {DomainError} CONFLICT if its document is malformed, or is lost and its counters not. */
+  private async read(account: UserId, tx: Tx | undefined): Promise<UserDoc | null> {
+    const { collections, stats } = this.parts
+    const doc = await collections.users.findOne({ _id: account }, { ...tx })
+    const isReadable = doc
+      ? conforms(shapes.users, doc)
+      : !(await stats.liveAmong([account], tx)).has(account)
+    if (!isReadable) throw isDamaged(account)
+    return doc
   }
 
   private give(claim: { readonly handle: Handle; readonly account: UserId }): Write {
@@ -232,6 +247,9 @@ const holderOf = (account: string, handle: string): Holder => ({
 
 const accountsIn = (plans: readonly Pick<HandleChange, 'renamed'>[]): string[] =>
   plans.flatMap(({ renamed }) => renamed.map(({ account }) => account))
+
+const isDamaged = (name: string): DomainError =>
+  new DomainError('CONFLICT', `What is stored of ${name} is damaged: run "feedline verify"`)
 
 function mustBeLive({ handle, holder }: HandleState): void {
   if (!holder?.isDeleted) return

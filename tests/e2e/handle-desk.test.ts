@@ -161,3 +161,25 @@ test('of concurrent moves, renames and registrations of a handle, one wins', asy
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   await expectAgreement()
 })
+
+test('an operator gives no handle of an account away whose documents are damaged', async () => {
+  const { handleDesk, collections } = app.services
+  const { handles, users } = collections
+  const owner = await open('nora', 'nora2')
+  const other = await open('nick')
+  const move = (handle: string) => handleDesk.move(of(handle), other, { dryRun: false })
+  const damaged = { code: 'CONFLICT', message: expect.stringContaining('feedline verify') }
+  const doc = await users.findOne({ _id: owner })
+  const all = () => handles.find().sort({ _id: 1 }).toArray()
+  const before = await all()
+  await users.deleteOne({ _id: owner })
+  for (const handle of ['nora', 'nora2'])
+    for (const change of [() => move(handle), () => handleDesk.free(of(handle), false)])
+      await expect(change()).rejects.toMatchObject(damaged)
+  if (doc) await users.insertOne(doc)
+  expect(await all()).toEqual(before)
+  for (const account of [7, null, [other]]) {
+    await handles.updateOne({ _id: 'nora2' }, { $set: { account: account as never } })
+    await expect(move('nora2')).rejects.toMatchObject(damaged)
+  }
+})

@@ -24,6 +24,8 @@ const env = {
   PORT: '0',
   MONGODB_URI: '',
   FEEDLINE_DATA: join(folder, 'data'),
+  // The first request for the playground loads its files, and a busy machine takes longer than 10 s.
+  REQUEST_TIMEOUT_SECONDS: '120',
   PATH: `${process.env.PATH}:${downloaded}`,
 }
 const server = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -64,8 +64,8 @@ export async function loadReed98(
   }
 }
 
-/** A prime number, so that any step visits each user once. */
-const zipfUserCount = 30_011
+/** Prime numbers, so that any step visits each user once. */
+const zipfUserCounts = [30_011, 1_009] as const
 /** User number r has 20,000 / (r + 1)^0.69 followers: 50 on average, at least 16. */
 const exponent = 0.69
 
@@ -83,7 +83,10 @@ export const celebrityFollowersOf = (options: Pick<BenchOptions, 'isSmallest'>):
 /** Creates a graph with celebrities. It is the same in each run. */
 export function createZipfGraph(options: Pick<BenchOptions, 'isSmallest'>): Graph {
   const celebrityFollowers = celebrityFollowersOf(options)
-  const users = Array.from({ length: zipfUserCount }, (_, at) => `z${at}` as UserId)
+  const userCount = sizeOf(options, ...zipfUserCounts)
+  const users = Array.from({ length: userCount }, (_, at) =>
+    at === userCount - 1 ? sampleAuthors.ten : (`z${at}` as UserId),
+  )
   const fixedCounts = new Map<UserId, number>([
     [sampleAuthors.celebrity, celebrityFollowers],
     [sampleAuthors.thousand, sizeOf(options, 1_000, 250)],
@@ -91,8 +94,8 @@ export function createZipfGraph(options: Pick<BenchOptions, 'isSmallest'>): Grap
   ])
   const followers = users.map((user, rank): [UserId, UserId[]] => {
     const count = fixedCounts.get(user) ?? Math.round(celebrityFollowers / (rank + 1) ** exponent)
-    const step = 1 + Math.floor(randomAt(1, rank, 0) * (zipfUserCount - 1))
-    const follower = (at: number) => users[(rank + (at + 1) * step) % zipfUserCount] as UserId
+    const step = 1 + Math.floor(randomAt(1, rank, 0) * (userCount - 1))
+    const follower = (at: number) => users[(rank + (at + 1) * step) % userCount] as UserId
     return [user, Array.from({ length: count }, (_, at) => follower(at))]
   })
   return { name: 'zipf', users, followers: new Map(followers) }

@@ -21,6 +21,8 @@ export interface Reed98Results {
 }
 
 const postsPerUser = 8
+/** Each person follows 70: their posts fill the eleven pages of a reader. */
+const smallestRing = [75, 35] as const
 const readersMax = 24
 const mixRoundsMax = 3
 
@@ -30,7 +32,7 @@ const mixRoundsMax = 3
  */
 export async function runReed98(options: BenchOptions): Promise<Reed98Results | undefined> {
   const { log, rounds, ms } = options
-  const graph = await loadReed98(options)
+  const graph = await loadReed98(options, smallestRing)
   if (!graph) return undefined
   await using database = await openFeedsDatabase(log)
   await storeGraph(database, graph)

@@ -21,7 +21,7 @@ export async function benchmarkFollows(options: BenchOptions) {
   const spread = await measureSpreadFollows(options)
   await using database = await openBenchDatabase(options.log)
   const { services } = database
-  const accounts = sizeOf(options, 200_000, 10_000)
+  const accounts = sizeOf(options, 200_000, 3_000)
   options.log(`creating ${accounts} accounts`)
   await createAccounts(services, accounts)
   const names = Object.keys(implementations) as ImplementationName[]

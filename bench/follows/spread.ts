@@ -46,7 +46,7 @@ export const spreadPromises: Readonly<Record<keyof SpreadRound, string>> = {
  */
 export async function measureSpreadFollows(options: BenchOptions): Promise<SpreadRound[]> {
   const { rounds: count, ms, warmUpMs, log } = options
-  const accounts = sizeOf(options, standardAccounts, 2_001)
+  const accounts = sizeOf(options, standardAccounts, 501)
   const env = { FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX' }
   await using database = await openBenchDatabase(log, env)
   const { services } = database

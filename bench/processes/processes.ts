@@ -39,7 +39,7 @@ type LoadName = `${WriteKind} ${number}`
  */
 export async function benchmarkProcesses(options: BenchOptions) {
   await using database = await openBenchDatabase(options.log)
-  const accounts = sizeOf(options, 200_000, 100_000)
+  const accounts = sizeOf(options, 200_000, 40_000)
   options.log(`creating ${accounts} accounts`)
   await createAccounts(database.services, accounts)
   await using children = await startChildren(database, Math.max(...processCounts))

@@ -1,5 +1,5 @@
 import { DomainError } from '../errors.ts'
-import { type Columns, columnsByRole, decideFirstRow, type Row } from './heading.ts'
+import { type Columns, columnsByRole, decideFirstRow, isNumeric, type Row } from './heading.ts'
 import { columnName } from './heading-words.ts'
 import {
   bestSeparator,
@@ -37,7 +37,7 @@ const sampleMax = 1_000
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or these lines are no edge list: it names the line.
  */
 export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<EdgeLayout> {
-  const { lines, skipped, named, comment, isWhole } = await readSample(file)
+  const { lines, skipped, named, comments, isWhole } = await readSample(file)
   const refuse = ({ line, text }: Pick<Row, 'line' | 'text'>, problem: string): DomainError =>
     new DomainError('BAD_USER_INPUT', `${file.path}: line ${line} "${shortened(text)}" ${problem}`)
   const isName = (field: string) => parseUserName(field, namedBy) !== undefined
@@ -56,7 +56,7 @@ export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<Edge
   const others = below.filter(({ text }) => text !== first?.text)
   const decided = first ? decideFirstRow(first, others, isName) : ({ kind: 'EDGE' } as const)
   if (first && decided.kind === 'UNCLEAR')
-    throw refuse(first, `${decided.problem}. ${howToDecide(first, separator)}`)
+    throw refuse(first, `${decided.problem}. ${decided.help ?? howToDecide(first, separator)}`)
   const isHeading = decided.kind === 'HEADING'
   const heading = isHeading ? first : undefined
   const width = heading ? widthOf(heading, others) : commonCount(several)
@@ -72,7 +72,7 @@ export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<Edge
   }
   const columns = isHeading
     ? { from: decided.from, to: decided.to }
-    : columnsOfComment(comment, separator, width)
+    : columnsOfComments(comments, separator, width)
   const layout: EdgeLayout = { ...columns, separator, skipped, heading, width }
   const problem = sampleProblem(lines, layout, namedBy, isWhole)
   if (problem) throw new DomainError('BAD_USER_INPUT', `${file.path}${problem}`)
@@ -87,7 +87,7 @@ export function readEdge(text: string, layout: EdgeLayout, namedBy: NamedBy): Ed
   const count = filledCount(fields)
   if (count === 0) return 'EMPTY'
   const { width, heading } = layout
-  const isWide = count > width && (heading || count > 3 || !isValue(fields[2] ?? ''))
+  const isWide = count > width && (heading || count > 3 || !isNumeric(fields[2] ?? ''))
   if (count < 2 || isWide) {
     return wrong(
       heading
@@ -129,7 +129,7 @@ async function readSample(file: TextFile) {
   const skipped: number[] = []
   let named: readonly Separator[] | undefined
   let hasSizes = false
-  let comment = ''
+  const comments: string[] = []
   let isWhole = true
   for await (const { line, text } of file.lines()) {
     hasSizes ||= text.startsWith('%%MatrixMarket matrix coordinate')
@@ -138,7 +138,7 @@ async function readSample(file: TextFile) {
       break
     }
     if (isComment(text)) {
-      if (lines.length === 0) comment = text
+      if (lines.length === 0 && comments.length < sampleMax) comments.push(text)
       continue
     }
     const isFirst = lines.length + skipped.length === 0
@@ -146,7 +146,7 @@ async function readSample(file: TextFile) {
     if (isFirst && (named || hasSizes)) skipped.push(line)
     else lines.push({ line, text })
   }
-  return { lines, skipped, named, comment, isWhole }
+  return { lines, skipped, named, comments, isWhole }
 }
 
 /** The sentence that ends a refusal of a row that may be a heading. */
@@ -168,17 +168,27 @@ function lateHeading([, ...rows]: readonly Row[]): Row | undefined {
   )
 }
 
-/** The columns that a comment before the first line names, such as `# ToNodeId FromNodeId`. */
-function columnsOfComment(comment: string, separator: Separator, width: number): Columns {
-  const fields = splitFields(comment.replace(/^[#%/\s]+/, ''), separator)
-  const isHeading = typeof fields !== 'string' && fields.length === width
-  return (isHeading && columnsByRole(fields.map(columnName))) || { from: 0, to: 1 }
+/** The columns that a comment before the first line names, such as `# ToNodeId FromNodeId`. The last such comment counts. */
+function columnsOfComments(
+  comments: readonly string[],
+  separator: Separator,
+  width: number,
+): Columns {
+  for (const comment of comments.toReversed()) {
+    const fields = splitFields(comment.replace(/^[#%/\s]+/, ''), separator)
+    if (typeof fields === 'string' || fields.length < 2) continue
+    const words = fields.map(columnName)
+    const isHeading = fields.length === width || words.every((word) => word?.rest === '')
+    const columns = isHeading && columnsByRole(words)
+    if (columns) return columns
+  }
+  return { from: 0, to: 1 }
 }
 
 /** A row that holds more than one edge: a third field is a user too, or the rows have three numbers of fields or more. */
 function adjacency(rows: readonly Row[]): Row | undefined {
   const users = new Set(rows.flatMap(({ fields }) => fields.slice(0, 2)))
-  const third = rows.find(({ fields: [, , name = ''] }) => !isValue(name) && users.has(name))
+  const third = rows.find(({ fields: [, , name = ''] }) => !isNumeric(name) && users.has(name))
   if (third) return third
   const common = commonCounts(rows)
     .slice(0, 2)
@@ -202,7 +212,3 @@ const commonCount = (rows: readonly Row[]): number => commonCounts(rows)[0]?.[0]
 /** A heading names each field, except the names of rows of R, and fields that no line fills. */
 const widthOf = (heading: Row, others: readonly Row[]): number =>
   Math.max(heading.fields.length, commonCount(others))
-
-/** Whether a field beside the names may be left out: a weight or a time. */
-const isValue = (field: string): boolean =>
-  field === '' || Number.isFinite(Number(field.replace(',', '.')))

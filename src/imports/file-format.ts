@@ -25,6 +25,7 @@ const textFormats: readonly (readonly [RegExp, string])[] = [
   [/^\s*dl\s+n\s*=/i, 'a UCINET file'],
   [/^(c\b.*\n)*p (edge|col|sp|max|asn|tw) \d+ \d+/i, 'a DIMACS file'],
   [/^(.*\n)*?\s*(insert into|create table|copy \S+ ?\(.*\) from stdin)\b/i, 'a dump of SQL'],
+  [/^#domain,#severity\b/, 'a list of servers of Mastodon'],
   [
     /^"?account address\b/i,
     'a list of accounts of Mastodon: line 1 "Account address" names no column of followers',

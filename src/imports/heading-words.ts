@@ -6,25 +6,28 @@ const followerWords = wordsOf(`
   initiator suiveur suiveurs abonne abonnes origine depuis folger folgender von quelle
   seguidor seguidores origen desde origem seguace seguaci da volger volgers van bron foljare
   fran kalla fra kilde obserwujacy zrodlo od seuraaja seuraajat lahde takipci kaynak sledujici zdroj
-  pengikut dari koveto
+  pengikut dari koveto wer
 `)
 
 /** Names of the column of who is followed. */
 const followeeWords = wordsOf(`
   followee followees followed follows whom to target tgt dst dest destination end head receiver recipient
   friend friends alter object other subscribee leader idol suivi suivis abonnement abonnements vers
-  cible gefolgter gefolgt folgt nach ziel seguido seguidos destino hasta para seguito seguiti
-  destinazione gevolgde naar doel foljd till mal til obserwowany cel do seurattu kohde takip hedef
-  sledovany cil diikuti ke kovetett
+  cible gefolgter gefolgt folgt nach ziel seguido seguidos destino hasta para siguiendo seguindo seguito seguiti
+  destinazione gevolgde gevolgd naar doel foljd till mal til obserwowany cel do seurattu kohde takip hedef
+  sledovany cil diikuti ke kovetett wem wen
 `)
 
 /** Names that say nothing of who follows. */
 const nouns = wordsOf(`
   email mail address uuid subject sub user users node nodes vertex account accounts person people member profile id ids uid pid name names
   username usernames handle handles screen screenname login nick nickname nr no num number numeric
-  label display full key nodeid userid index idx col column field numericid utilisateur compte nom benutzer
+  var label display full key nodeid userid index idx col column field numericid utilisateur compte nom benutzer
   nutzer konto person usuario cuenta nombre conta nome utente gebruiker naam bruker kullanici
 `)
+
+/** Names of columns that hold no users, such as `Followers Count` and `Followed since`. */
+const valueWords = wordsOf('count counts total since at on date time when')
 
 /** What the name of a column says: who follows, who is followed, either (`following`), or a user of some kind. */
 type ColumnRole = 'FOLLOWER' | 'FOLLOWEE' | 'FOLLOWING' | 'USER'
@@ -38,6 +41,8 @@ export interface ColumnName {
   readonly stem: string
   /** The words that are not known. */
   readonly rest: string
+  /** Whether it may be of numbers of users, such as `followers`, `following` and `Anzahl Follower`. */
+  readonly isCount: boolean
 }
 
 /** Small words: `FromNodeId` is from, node, id; `a.name` is a, name; `user1` is user, 1. */
@@ -63,10 +68,14 @@ export function columnName(field: string): ColumnName | undefined {
   const others = words.filter((word) => !signs.includes(word))
   const isKnown = (word: string) => isRole(word) || nouns.has(word)
   if (!words.some((word) => /[a-z]/.test(word)) || signs.length > 2) return undefined
+  if (words.some((word) => valueWords.has(word))) return undefined
   const rest = others.filter((word) => !isKnown(word)).join(' ')
   if (rest !== '' && !others.some(isRole)) return undefined
   const ordinal = signs.pop()
-  return { role: roleOf(others), ordinal, stem: [...others, ...signs].join(' '), rest }
+  const [only = '', ...further] = others
+  const isCount =
+    rest !== '' || (further.length === 0 && isRole(only) && /s$|^following$/.test(only))
+  return { role: roleOf(others), ordinal, stem: [...others, ...signs].join(' '), rest, isCount }
 }
 
 const isRole = (word: string) =>

@@ -19,7 +19,7 @@ type FirstRow =
   | { readonly kind: 'EDGE' }
   | ({ readonly kind: 'HEADING' } & Columns)
   /** Why it cannot be decided, as the end of a sentence. */
-  | { readonly kind: 'UNCLEAR'; readonly problem: string }
+  | { readonly kind: 'UNCLEAR'; readonly problem: string; readonly help?: string }
 
 const edge = { kind: 'EDGE' } as const
 const unclear = (problem: string) => ({ kind: 'UNCLEAR', problem }) as const
@@ -48,19 +48,19 @@ export function decideFirstRow(
   if (byRole) {
     const headings = [first.fields[byRole.from], first.fields[byRole.to]] as string[]
     const isUsed = headings.some((field) => isName(field) && names.has(lower(field)))
-    return isUsed ? unclear(eitherProblem) : headingAt(byRole, first, others)
+    return isUsed ? unclear(eitherProblem) : headingAt(byRole, first, others, words)
   }
   const numbered = columnsByOrdinal(columns)
   if (!pair.every((field) => isName(field))) {
     return numbered?.isClear
-      ? headingAt(numbered, first, others)
+      ? headingAt(numbered, first, others, words)
       : withoutNames(first, others, isName)
   }
   const shapes = new Set([...names].map(shapeOf))
   const resembles = pair.some((field) => names.has(lower(field)))
   if (numbered && others.length > 0) {
     if (resembles || pair.some((field) => shapes.has(shapeOf(field)))) return edge
-    return numbered.isClear ? headingAt(numbered, first, others) : unclear(eitherProblem)
+    return numbered.isClear ? headingAt(numbered, first, others, words) : unclear(eitherProblem)
   }
   if (resembles || others.length === 0) return edge
   if (pair.some(isNumber))
@@ -71,7 +71,8 @@ export function decideFirstRow(
     others.every(({ fields }) => isNumber(fields[at] ?? '')),
   ).length
   const isAboveNumbers = numberColumns === 2 || (numberColumns === 1 && others.length > 1)
-  return isLone || isAboveNumbers || isApart(others) ? unclear(eitherProblem) : edge
+  const isCapital = pair.every(hasCapital) && !others.some(({ text }) => hasCapital(text))
+  return isLone || isAboveNumbers || isCapital || isApart(others) ? unclear(eitherProblem) : edge
 }
 
 /** A first row with a field that is no name: the heading of two columns, a bad line among others, or a table of something else. */
@@ -89,8 +90,11 @@ function withoutNames(
 
 /** Finds the columns by the words follower, to, … A column of users without such a word is the other side. */
 export function columnsByRole(columns: readonly (ColumnName | undefined)[]): Columns | undefined {
-  const first = (...roles: readonly ColumnName['role'][]) =>
-    columns.findIndex((column) => column && roles.includes(column.role))
+  // Of "Source" and "Source Type", the first is the name.
+  const first = (role: ColumnName['role']) => {
+    const exact = columns.findIndex((column) => column?.role === role && column.rest === '')
+    return exact >= 0 ? exact : columns.findIndex((column) => column?.role === role)
+  }
   const from = first('FOLLOWER')
   const to = first('FOLLOWEE')
   const either = first('FOLLOWING')
@@ -123,16 +127,41 @@ function columnsByOrdinal(
   return { from, to, isClear: stem === 'v' || (stem ?? '').length > 1 }
 }
 
-/** A table of R has the names of its rows, "1", "2", …, before the columns that its heading names. */
-function headingAt({ from, to }: Columns, first: Row, others: readonly Row[]): FirstRow {
+/**
+ * A table of R has the names of its rows before the columns that its heading names. Without quotes, these are numbers
+ * that differ. If all fields are such numbers, the last one may also be a weight without a name: the heading is unclear.
+ */
+function headingAt(
+  { from, to }: Columns,
+  first: Row,
+  others: readonly Row[],
+  words: readonly (ColumnName | undefined)[],
+): FirstRow {
+  if ([from, to].some((at) => holdsCounts(at, words, others))) return unclear(columnsProblem)
+  const heading = { kind: 'HEADING', from, to } as const
   const count = filledCount(first.fields)
-  const hasRowNames =
-    others.length > 0 &&
-    others.every(
-      ({ text, fields }, at) => text.startsWith(`"${at + 1}"`) && filledCount(fields) === count + 1,
-    )
-  const shift = hasRowNames ? 1 : 0
-  return { kind: 'HEADING', from: from + shift, to: to + shift }
+  if (others.length === 0 || others.some(({ fields }) => filledCount(fields) !== count + 1))
+    return heading
+  const shifted = { kind: 'HEADING', from: from + 1, to: to + 1 } as const
+  if (others.every(({ text }, at) => text.startsWith(`"${at + 1}"`))) return shifted
+  const column = (at: number) => others.map(({ fields }) => fields[at] ?? '')
+  const names = column(0)
+  if (!names.every(isNumber) || new Set(names).size < names.length) return heading
+  if (column(count).every((field) => !isNumeric(field))) return shifted
+  return column(1).every(isNumber) && column(count).every(isNumber)
+    ? { ...unclear('names fewer columns than the other lines have'), help: 'Name each column.' }
+    : heading
+}
+
+/** Whether a column is of numbers of users, such as `Followers` beside names. */
+function holdsCounts(
+  at: number,
+  words: readonly (ColumnName | undefined)[],
+  others: readonly Row[],
+): boolean {
+  const isOfNumbers = (place: number) => others.every(({ fields }) => isNumber(fields[place] ?? ''))
+  const isBesideNames = words.some((word, place) => word?.role === 'USER' && !isOfNumbers(place))
+  return words[at]?.isCount === true && isOfNumbers(at) && isBesideNames
 }
 
 /** Whether each of these rows has a name that another one has too: then a row without one is not of their kind. */
@@ -147,6 +176,9 @@ function isApart(others: readonly Row[]): boolean {
 
 const lower = (field: string) => field.toLowerCase()
 const isNumber = (field: string) => /^\d+$/.test(field)
+/** Whether a field is a number, with a decimal comma too, or empty. */
+export const isNumeric = (field: string) => Number.isFinite(Number(field.replace(',', '.')))
+const hasCapital = (field: string) => /\p{Lu}/u.test(field)
 const hasNumber = ({ fields }: Row) => fields.slice(0, 2).some(isNumber)
 /** As pandas names columns without a name. */
 const isCount = ([one, other]: readonly string[]) => one === '0' && other === '1'

@@ -223,9 +223,13 @@ function readHeader(text: string, separators: readonly Separator[]): Header | st
   let problem: string | undefined
   for (const separator of separators) {
     const fields = splitFields(text, separator)
-    const names = typeof fields === 'string' ? fields : fields.slice(0, filledCount(fields))
-    const problemHere = typeof names === 'string' ? names : headerProblem(names)
-    if (typeof names !== 'string' && !problemHere) return { names, separator }
+    if (typeof fields === 'string') {
+      problem ??= fields
+      continue
+    }
+    const names = fields.slice(0, filledCount(fields)).map((name) => name.toLowerCase())
+    const problemHere = headerProblem(names)
+    if (!problemHere) return { names, separator }
     // The first separator is the usual one, unless another one parts several columns.
     if (problem === undefined || names.length > 1) problem = problemHere
   }

@@ -359,6 +359,55 @@ const readable: readonly EdgeFile[] = [
     edges: numbers,
     lines: { comments: 1 },
   },
+  {
+    name: 'R write.table without quotes, whose heading has a field less',
+    content: 'from to\n1 ann bob\n2 bob cem\n3 cem ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'R write.table of filtered rows',
+    content: '"from" "to"\n"3" "ann" "bob"\n"7" "bob" "cem"\n"9" "cem" "ann"\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'a weight that the heading does not name',
+    content: 'from to\n1 2 5\n2 3 7\n3 1 0.5\n',
+    edges: numbers,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'SPSS without names of variables',
+    content: '\uFEFFVAR00001;VAR00002\r\nann;bob\r\nbob;cem\r\n',
+    edges: ['ann>bob', 'bob>cem'],
+    lines: { headings: 1 },
+  },
+  {
+    name: 'a time that is called Followed Since, before the followee',
+    content: 'Follower ID,Followed Since,Followee ID\n1,2024,2\n2,2024,3\n3,2025,1\n',
+    edges: numbers,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'kinds of users before their names',
+    content:
+      'Source Type,Source,Target Type,Target\nuser,ann,user,bob\nuser,bob,user,cem\nuser,cem,user,ann\n',
+    edges: abc,
+    lines: { headings: 1 },
+  },
+  {
+    name: 'a comment that names the target first, before another one',
+    content: '# ToNodeId FromNodeId\n# Nodes: 3 Edges: 3\n2 1\n3 2\n1 3\n',
+    edges: numbers,
+    lines: { comments: 2 },
+  },
+  {
+    name: 'a comment that names the target first, and no weight',
+    content: '# target source\nbob ann 3\ncem bob 4\nann cem 5\n',
+    edges: abc,
+    lines: { comments: 1 },
+  },
 ]
 
 const refusedAs = (name: string, content: string | Buffer, refused: string): EdgeFile => ({
@@ -511,6 +560,41 @@ const unreadable: readonly EdgeFile[] = [
   refusedAs('TGF', '1 Ann\n2 Bob\n#\n1 2 follows\n', 'TGF'),
   refusedAs('METIS', '3 2\n2\n1 3\n2\n', 'line 2'),
   refusedAs('arrows', 'ann -> bob\nbob -> cem\n', 'line 1'),
+  refusedAs(
+    'names beside the number of their followers',
+    'user,followers\nann,3\nbob,4\n',
+    'line 1 "user,followers"',
+  ),
+  refusedAs(
+    'names with numbers of followers and following',
+    'Username,Name,Followers,Following\nann,Ann,5,6\nbob,Bob,7,8\n',
+    'line 1 "Username,Name,Followers,Following"',
+  ),
+  refusedAs(
+    'followers of an account with their Followers Count',
+    'Bio,User Id,User Name,Name,Followers Count\n"hi, all",1,ann,Ann,5\nhello,2,bob,Bob,6\n',
+    'line 1 "Bio,User Id',
+  ),
+  refusedAs(
+    'a number of followers in German',
+    'Name;Anzahl Follower\nann;5\nbob;6\n',
+    'line 1 "Name;Anzahl Follower"',
+  ),
+  refusedAs(
+    'names of rows or followers, beside numbers',
+    'from to\n1 2 5\n2 3 7\n3 1 1\n',
+    'Name each column',
+  ),
+  refusedAs(
+    'unknown words in capitals above two edges',
+    'Blocker,Blocked\nann,bob\ncem,dan\n',
+    'line 1 "Blocker,Blocked"',
+  ),
+  refusedAs(
+    'Mastodon domain_blocks.csv',
+    '#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate\na.example,suspend,false,false,,false\n',
+    'list of servers of Mastodon',
+  ),
 ]
 
 /** Files of many tools, each with what an import must make of it. */

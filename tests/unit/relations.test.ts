@@ -197,6 +197,7 @@ describe('a file', () => {
       (text: string) => `sep=\t\r\n${text.replaceAll(',', '\t').replaceAll('\n', '\t\r\n')}`,
     ],
     ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+    ['names of columns in capitals', (text: string) => text.replace(/^.*/, (l) => l.toUpperCase())],
     ['CR, and rows without a field', (text: string) => `${text},,,,,,\n,\n`.replaceAll('\n', '\r')],
   ])('a relation file as a spreadsheet exports it is read: %s', async (_, change) => {
     const { rows, bad, lines } = await read(change(csv))
@@ -262,6 +263,7 @@ describe('a file', () => {
       'user_id,target_user_id,since\n',
       /line 1 "since" is not a known column. Known columns: user_id, /,
     ],
+    ['"","user_id","target_user_id"\n', /line 1 "" is not a known column/],
     ['user_id,target_user_id,user_id\n', /line 1 names the column user_id twice$/],
   ])('a relation file with the header %j is refused', async (content, message) => {
     await expect(open(content)).rejects.toMatchObject({

@@ -27,6 +27,10 @@ export class TokenProblem extends Error {
   }
 }
 
+/** What the operator reads about a refusal: the cause, which production keeps from clients. */
+export const causeOfRefusal = ({ cause, message }: Error): string =>
+  cause instanceof TokenProblem ? `the token ${cause.message}` : message
+
 /** The claims and the header of a token whose signature has not been verified. */
 export interface UnverifiedToken {
   readonly alg: unknown

@@ -63,6 +63,7 @@ const keptMsMax = heldMs - 15_000
 
 /** How long a new account holds its subject under the other texts of its issuer, in milliseconds: while servers change over. */
 const otherTextsMs = 3_600_000
+
 /** The account of a subject that is only held. No account has this id. */
 const noAccountYet = '~'
 

@@ -26,7 +26,7 @@ export function subjectOfKey(key: string): Subject {
 
 /**
  * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts first. Accounts of earlier
- * releases, imports and tokens without `iss` are stored without one, and belong to the main issuer.
+ * releases, imports and servers without AUTH_ISSUER are stored without one, and belong to the main issuer.
  */
 const storedTexts = ({ issuer, otherTexts = [], isMain }: SubjectIssuer): readonly string[] => [
   ...new Set([issuer, ...otherTexts, ...(isMain ? [''] : [])]),
@@ -219,5 +219,5 @@ const stillRemoved = () =>
 const knownOtherwise = () =>
   new DomainError(
     'CONFLICT',
-    'The account of this subject was opened with another "iss". Sign in with a token that has it.',
+    'The account of this subject was opened with another "iss", which this server does not know. Its operator can set AUTH_ISSUER or AUTH_FORMER_ISSUERS.',
   )

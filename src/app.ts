@@ -13,7 +13,7 @@ import { measureDatabase } from './observe.ts'
 import { type Opened, openProcess } from './open-process.ts'
 import { type ContentValidator, loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
-import { issuerWarning } from './users/issuers.ts'
+import { issuerWarnings } from './users/issuers.ts'
 
 /** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
 const stopReserveMs = 2_000
@@ -62,9 +62,7 @@ async function serve(
   for (const warning of await registerStrategies(services, config.feed.maintained)) {
     log.warn(warning)
   }
-  // A start does not depend on it.
-  const unnamed = await issuerWarning(services.collections, config.auth).catch(() => undefined)
-  if (unnamed) log.warn(unnamed)
+  for (const warning of await issuerWarnings(services.collections, config.auth)) log.warn(warning)
   const rebuilds = new RebuildWatch(services.registrations, services.sweep, log)
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)

@@ -64,7 +64,7 @@ export interface AuthConfig {
 
 /** Whose subjects a name stands for. Two of them never name the same person. */
 export interface SubjectIssuer {
-  /** The oldest text of its `iss`, so that processes that know fewer texts store the same. Empty: no `iss`, and `Dev`. */
+  /** The oldest text of its `iss`, so that processes that know fewer texts store the same. Empty: without AUTH_ISSUER. */
   readonly issuer: string
   /** Whether the main keys or `Dev` verify them: accounts that were stored without an issuer belong to its subjects. */
   readonly isMain: boolean
@@ -86,7 +86,7 @@ export function subjectIssuerOf(source: TokenSource | undefined, isMain: boolean
 }
 
 /**
- * Whose subjects tokens with an `iss` name. Undefined if no key verifies them.
+ * Whose subjects tokens with an `iss` name. Undefined if no variable names it.
  * @param iss empty: tokens without `iss`.
  */
 export function findIssuer({ dev, main, issuers }: AuthConfig, iss: string) {

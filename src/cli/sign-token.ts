@@ -2,6 +2,7 @@ import { SignJWT } from 'jose'
 import { ConfigError } from '../config.ts'
 import { badInput, DomainError } from '../errors.ts'
 import { createAuthenticate } from '../graphql/auth.ts'
+import { causeOfRefusal } from '../graphql/token-problems.ts'
 import { type AuthConfig, issuerTexts, type TokenSource } from '../sign-in.ts'
 import { isSubject, type Role, type Scope, subjectRule } from '../users/subject.ts'
 
@@ -53,7 +54,7 @@ export async function signAcceptedToken(auth: AuthConfig, content: TokenContent)
   const token = await signToken(auth, content)
   const signedIn = await createAuthenticate(auth)([`Bearer ${token}`]).catch((error: unknown) => {
     if (!(error instanceof DomainError)) throw error
-    throw new ConfigError([`a server of these variables refuses the token: ${error.message}`])
+    throw new ConfigError([`a server of these variables refuses it: ${causeOfRefusal(error)}`])
   })
   const { subject, scope, roles = [] } = content
   const { roles: readRoles = new Set(), scopes = new Set(), actsFor } = signedIn ?? {}

@@ -40,7 +40,7 @@ export async function fetchKeys(url: string, ended: AbortSignal): Promise<string
 }
 
 function statusProblem(status: number): KeysProblem {
-  const isRedirect = status >= 300 && status < 400
+  const isRedirect = [301, 302, 303, 307, 308].includes(status)
   const advice = isRedirect ? ', which is not followed: set the URL that it leads to' : ''
   return new KeysProblem(`answers with status ${status}${advice}`)
 }

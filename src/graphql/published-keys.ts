@@ -75,9 +75,11 @@ function problemOf(key: JWK): string | undefined {
     const { asymmetricKeyType, asymmetricKeyDetails = {} } = createPublicKey({
       ...{ key: key as JsonWebKey, format: 'jwk' },
     })
-    const { modulusLength: bits } = asymmetricKeyDetails
-    if (asymmetricKeyType !== 'rsa' || bits === undefined || bits >= rsaBitsMin) return undefined
-    return `has ${bits} bits, and RSA needs at least ${rsaBitsMin}`
+    const { modulusLength: bits = 0, publicExponent: exponent = 0n } = asymmetricKeyDetails
+    if (asymmetricKeyType !== 'rsa') return undefined
+    if (bits < rsaBitsMin) return `has ${bits} bits, and RSA needs at least ${rsaBitsMin}`
+    // With the exponent 1, anyone can sign.
+    return exponent < 3n || exponent % 2n === 0n ? `has the exponent ${exponent}` : undefined
   } catch {
     return 'is malformed'
   }

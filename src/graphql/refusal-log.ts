@@ -1,6 +1,6 @@
 import { DomainError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { type ProblemKind, TokenProblem } from './token-problems.ts'
+import { causeOfRefusal, type ProblemKind, TokenProblem } from './token-problems.ts'
 
 /** The most lines about refusals of one kind in {@link windowMs}. */
 const linesMax = 5
@@ -24,10 +24,9 @@ export class RefusalLog {
   note(error: unknown, requestId: string): void {
     if (!(error instanceof DomainError) || error.code !== 'UNAUTHENTICATED') return
     const { cause } = error
-    const isOfToken = cause instanceof TokenProblem
-    const suppressed = this.count(isOfToken ? cause.kind : 'other')
+    const suppressed = this.count(cause instanceof TokenProblem ? cause.kind : 'other')
     if (suppressed === undefined) return
-    const problem = isOfToken ? `the token ${cause.message}` : error.message
+    const problem = causeOfRefusal(error)
     this.log.info({ requestId, problem, ...(suppressed > 0 && { suppressed }) }, 'sign-in refused')
   }
 

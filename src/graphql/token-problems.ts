@@ -27,6 +27,10 @@ export class TokenProblem extends Error {
   }
 }
 
+/** What the operator reads about a refusal: the cause, which production keeps from clients. */
+export const causeOfRefusal = ({ cause, message }: Error): string =>
+  cause instanceof TokenProblem ? `the token ${cause.message}` : message
+
 /** The claims and the header of a token whose signature has not been verified. */
 export interface UnverifiedToken {
   readonly alg: unknown
@@ -54,14 +58,20 @@ export function readUnverified(token: string): UnverifiedToken {
 
 /** A name in a token, as it is shown. */
 export const shownName = (value: unknown): string =>
-  typeof value === 'string' ? shown(value) : value === undefined ? 'none' : `a ${typeNameOf(value)}`
+  typeof value === 'string' ? shown(value) : value === undefined ? 'none' : typeNameOf(value)
 
-const typeNameOf = (value: unknown) =>
-  value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value
+const typeNameOf = (value: unknown): string =>
+  value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`
 
 /**
  * What is wrong with a token whatever its signature is, so that the keys need not be asked. The verification of the
- * signature checks the same again.
+ * signature checks the same again, but not that a token has no `iss`.
  */
 export function problemOf(
   { alg, claims }: UnverifiedToken,
@@ -79,15 +89,23 @@ export function problemOf(
   )
 }
 
-function timeProblem({ exp, nbf }: JWTPayload): TokenProblem | undefined {
+function timeProblem(claims: JWTPayload): TokenProblem | undefined {
+  for (const name of ['exp', 'nbf', 'iat'] as const) {
+    const value: unknown = claims[name]
+    if (typeof value !== 'number' && (name === 'exp' || value !== undefined))
+      return new TokenProblem(
+        'time',
+        `must have a number as "${name}", and has ${shownName(value)}`,
+      )
+  }
+  const { exp = 0, nbf = 0 } = claims
   const now = Math.floor(Date.now() / 1_000)
-  if (typeof exp !== 'number')
-    return new TokenProblem('time', `must have a number as "exp", and has ${shownName(exp)}`)
   if (exp <= now - toleranceSeconds) return new TokenProblem('expired', 'has expired')
-  if (nbf === undefined || (typeof nbf === 'number' && nbf <= now + toleranceSeconds)) return
-  return typeof nbf === 'number'
-    ? new TokenProblem('time', `does not hold yet: its "nbf" is ${Math.ceil(nbf - now)} s from now`)
-    : new TokenProblem('time', `must have a number as "nbf", and has ${shownName(nbf)}`)
+  if (nbf <= now + toleranceSeconds) return undefined
+  return new TokenProblem(
+    'time',
+    `does not hold yet: its "nbf" is ${Math.ceil(nbf - now)} s from now`,
+  )
 }
 
 /**

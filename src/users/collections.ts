@@ -58,7 +58,7 @@ export interface SubjectDoc {
   /** The issuer, a space, and the `sub`. */
   readonly _id: string
   readonly account: string
-  /** Set if the account is deleted: until then, the subject has no other account. */
+  /** Set if it is only held, for a removed account or one under another text of its issuer: until then, it has no other. */
   readonly until?: Date
 }
 
@@ -95,7 +95,7 @@ export const accountCollections = {
     shape: object({ _id: text, account: text }, { until: date }),
   }),
   subjects: collectionOf<SubjectDoc>()({
-    about: 'the account of the issuer and the subject of tokens; of a removed account for a minute',
+    about: 'the account of the issuer and the subject of tokens; one that is only held has `until`',
     indexes: [{ key: { until: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 'hashed' },
     shape: object({ _id: text, account: text }, { until: date }),

@@ -8,7 +8,7 @@ const [readsMax, shownMax] = [50, 5]
 
 /**
  * The issuers of stored accounts in order, empty for accounts without one. One command for each, at most 50: each reads
- * one key.
+ * one key, beside those that are only held for a time.
  */
 export async function findStoredIssuers({
   subjects,
@@ -17,7 +17,8 @@ export async function findStoredIssuers({
   let from = ''
   for (let reads = 0; reads < readsMax; reads++) {
     const options = { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 }
-    const [first] = await findAtOnce(subjects, { _id: { $gte: from } }, options)
+    const accountsFrom = { _id: { $gte: from }, until: { $exists: false } }
+    const [first] = await findAtOnce(subjects, accountsFrom, options)
     if (!first) break
     const [issuer = '', ...rest] = first._id.split(' ')
     if (rest.length > 0) issuers.push(issuer)
@@ -28,17 +29,27 @@ export async function findStoredIssuers({
 }
 
 /**
- * A line for the operator if the database has accounts of issuers that no variable names. Undefined without such accounts.
- * The commands of {@link findStoredIssuers}.
+ * Lines for the operator about issuers that no variable names: those of tokens of AUTH_JWKS_URL, and those of stored
+ * accounts. The commands of {@link findStoredIssuers}, whose failure is no failure of a start.
  */
-export async function issuerWarning(
+export async function issuerWarnings(
   collections: Pick<Collections, 'subjects'>,
   auth: AuthConfig,
-): Promise<string | undefined> {
+): Promise<readonly string[]> {
+  const stored = await findStoredIssuers(collections).catch(() => [])
+  return [unsetIssuer(auth), unnamedIssuers(auth, stored)].filter((line) => line !== undefined)
+}
+
+function unsetIssuer({ main }: AuthConfig): string | undefined {
+  if (main?.jwksUrl === undefined || main.issuer !== undefined) return undefined
+  return 'AUTH_JWKS_URL verifies no token with "iss" without AUTH_ISSUER. Set it to the "iss" of your tokens'
+}
+
+function unnamedIssuers(auth: AuthConfig, stored: readonly string[]): string | undefined {
   const { main, dev } = auth
   const isNamed = (iss: string) =>
     iss === '' ? main !== undefined || dev : findIssuer(auth, iss) !== undefined
-  const unnamed = (await findStoredIssuers(collections)).filter((iss) => !isNamed(iss))
+  const unnamed = stored.filter((iss) => !isNamed(iss))
   if (unnamed.length === 0) return undefined
   const names = unnamed.slice(0, shownMax).map((iss) => (iss === '' ? 'no issuer' : shown(iss)))
   const more = unnamed.length > shownMax ? ` and ${unnamed.length - shownMax} more` : ''

@@ -26,7 +26,7 @@ export function subjectOfKey(key: string): Subject {
 
 /**
  * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts first. Accounts of earlier
- * releases, imports and tokens without `iss` are stored without one, and belong to the main issuer.
+ * releases, imports and servers without AUTH_ISSUER are stored without one, and belong to the main issuer.
  */
 const storedTexts = ({ issuer, otherTexts = [], isMain }: SubjectIssuer): readonly string[] => [
   ...new Set([issuer, ...otherTexts, ...(isMain ? [''] : [])]),
@@ -63,6 +63,7 @@ const keptMsMax = heldMs - 15_000
 
 /** How long a new account holds its subject under the other texts of its issuer, in milliseconds: while servers change over. */
 const otherTextsMs = 3_600_000
+
 /** The account of a subject that is only held. No account has this id. */
 const noAccountYet = '~'
 
@@ -218,5 +219,5 @@ const stillRemoved = () =>
 const knownOtherwise = () =>
   new DomainError(
     'CONFLICT',
-    'The account of this subject was opened with another "iss". Sign in with a token that has it.',
+    'The account of this subject was opened with another "iss", which this server does not know. Its operator can set AUTH_ISSUER or AUTH_FORMER_ISSUERS.',
   )

@@ -49,6 +49,10 @@ const causes: Readonly<Record<string, [token: () => string, problem: string]>> =
     () => sign({ iss: 7 }),
     'has the "iss" a number, and must have "https://id.example/"',
   ],
+  'an issuer that is null': [
+    () => sign({ iss: null }),
+    'has the "iss" null, and must have "https://id.example/"',
+  ],
   'no issuer': [
     () => sign({ iss: undefined }),
     'has the "iss" none, and must have "https://id.example/"',
@@ -64,6 +68,10 @@ const causes: Readonly<Record<string, [token: () => string, problem: string]>> =
   'no audience': [
     () => sign({ aud: undefined }),
     'has the "aud" none, and must have "feed", "app"',
+  ],
+  'an audience that is an object': [
+    () => sign({ aud: { feed: 1 } }),
+    'has the "aud" an object, and must have "feed", "app"',
   ],
   'an empty list of audiences': [
     () => sign({ aud: [] }),
@@ -104,6 +112,10 @@ const causes: Readonly<Record<string, [token: () => string, problem: string]>> =
   ],
   'no expiry': [() => sign({ exp: undefined }), 'must have a number as "exp", and has none'],
   'an expiry as a text': [() => sign({ exp: '60' }), 'must have a number as "exp", and has "60"'],
+  'a time of issue as a text': [
+    () => sign({ iat: '60' }),
+    'must have a number as "iat", and has "60"',
+  ],
   'a signature of another key': [
     () => thief.sign(right),
     'has a wrong signature: another key has signed it',

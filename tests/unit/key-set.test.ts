@@ -159,6 +159,11 @@ describe('a key of a set', () => {
   /** Each of them signs tokens under its name, and none of them is accepted. */
   const unusable: Readonly<Record<string, [key: Jwk, problem: string | undefined]>> = {
     'that has 1,024 bits': [weak.jwk, 'it has 1024 bits, and RSA needs at least 2048'],
+    'with the exponent 1, by which anyone signs': [
+      { ...right.jwk, e: 'AQ', kid: 'weak' },
+      'it has the exponent 1',
+    ],
+    'with an even exponent': [{ ...right.jwk, e: 'Ag', kid: 'weak' }, 'it has the exponent 2'],
     'without a modulus': [{ ...withoutModulus, kid: 'weak' }, 'it is malformed'],
     'of a type that no one knows': [{ kty: 'X', kid: 'weak' }, 'it is malformed'],
     'without a type': [{ kid: 'weak' }, 'it is malformed'],

@@ -106,9 +106,17 @@ test('feedline token says why it signs no token', async () => {
     expect(await refusalOf({ AUTH_JWT_SECRET, ...variables }, { subject })).toEqual([
       'the claims of subject and roles have the name of another claim',
     ])
-  expect(await refusalOf({ AUTH_JWT_SECRET }, { expiresAt: new Date(0) })).toEqual([
-    'a server of these variables refuses the token: Authorization: the token has expired',
-  ])
+  // Production too says the cause here, because the operator reads it.
+  for (const stage of [{}, production]) {
+    const variables = { AUTH_JWT_SECRET, ...stage }
+    const refuses = 'a server of these variables refuses it: the token'
+    expect(await refusalOf(variables, { expiresAt: new Date(0) })).toEqual([
+      `${refuses} has expired`,
+    ])
+    expect(await refusalOf({ ...variables, AUTH_SUBJECT_CLAIM: 'nbf' })).toEqual([
+      `${refuses} must have a number as "nbf", and has "ann"`,
+    ])
+  }
 })
 
 test('feedline token --roles writes the claim as providers do, so that the server reads it back', async () => {

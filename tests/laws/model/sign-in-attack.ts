@@ -84,11 +84,7 @@ export class SignInScene {
   /** A new token of each issuer whose keys the server has, and no token. */
   honestTokens(): readonly (string | undefined)[] {
     const known = this.endpoints.filter(({ isUnknown }) => !isUnknown)
-    return [
-      undefined,
-      ...known.map((endpoint) => endpoint.signer.sign(this.claimsOf(endpoint))),
-      this.endpoints[0]?.signer.sign(this.claimsOf({ issuer: 'https://unlisted.example' })),
-    ]
+    return [undefined, ...known.map((endpoint) => endpoint.signer.sign(this.claimsOf(endpoint)))]
   }
 
   /** The endpoint of the `at`th token: often that which the server has no key of, and one that refuses at once. */

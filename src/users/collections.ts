@@ -57,8 +57,9 @@ export interface HandleDoc {
 export interface SubjectDoc {
   /** The issuer, a space, and the `sub`. */
   readonly _id: string
+  /** "~" if the subject has none under this key, and is only held. */
   readonly account: string
-  /** Set if the account is deleted: until then, the subject has no other account. */
+  /** Set if the account is deleted, or the subject is only held: until then, it has no other account. */
   readonly until?: Date
 }
 

@@ -238,3 +238,36 @@ test('an account has a new id if the one before ended while its subject was look
   expect(account).not.toBe(before)
   expect(await collections.users.findOne({ _id: before })).toBeNull()
 })
+
+test('a subject that is held for other texts of its issuer is no damage, and hinders no repair', async () => {
+  const { users, collections } = harness.services
+  const issuer = {
+    issuer: 'https://new.example',
+    otherTexts: ['https://old.example'],
+    isMain: true,
+  }
+  const account = async (sub: string) => {
+    const user = await users.register({ ...issuer, sub }, { name: sub, handle: handleOf(sub) })
+    return user?.id as UserId
+  }
+  const [kim, lea] = [await account('kim'), await account('lea')]
+  const readHeld = () => collections.subjects.find({ account: '~' }).sort({ _id: 1 }).toArray()
+  const held = await readHeld()
+  expect(held.map(({ _id }) => _id)).toEqual([
+    ...[' kim', ' lea', 'https://old.example kim', 'https://old.example lea'],
+  ])
+  expect(await findings()).toEqual([])
+  await collections.subjects.deleteOne({ _id: 'https://new.example kim' })
+  await collections.users.updateOne({ _id: lea }, { $unset: { subject: '' } })
+  await collections.subjects.updateOne({ _id: ' kim' }, { $set: { until: 'soon' as never } })
+  const [repaired, left] = [await repairs(), await repairs()]
+  expect(repaired.filter((line) => line.startsWith('left'))).toEqual([])
+  expect(left).toEqual([])
+  for (const sub of ['kim', 'lea'])
+    expect(await harness.services.subjects.find({ ...issuer, sub })).toBe(sub === 'kim' ? kim : lea)
+  expect(await readHeld()).toEqual(held.slice(1))
+  for (const sub of ['kim', 'lea'])
+    await expect(
+      users.register({ issuer: 'https://old.example', sub, isMain: false }, { name: 'other' }),
+    ).rejects.toMatchObject({ code: 'CONFLICT' })
+})

@@ -172,8 +172,8 @@ export class Handles {
   }
 
   /**
-   * Keeps a handle for the account that gives it up, until a time. Changes nothing if its document names another account,
-   * or none. One command.
+   * Keeps a handle for the account that gives it up, until a time. Changes nothing if its document names another account.
+   * One command.
    */
   async reserve({ session }: Tx, handle: Handle, account: UserId, until: Date): Promise<void> {
     const own = { $literal: account }

@@ -57,6 +57,7 @@ export interface HandleDoc {
 export interface SubjectDoc {
   /** The issuer, a space, and the `sub`. */
   readonly _id: string
+  /** "~" if the subject has none under this key, and is only held. */
   readonly account: string
   /** Set if it is only held, for a removed account or one under another text of its issuer: until then, it has no other. */
   readonly until?: Date

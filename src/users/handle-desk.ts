@@ -132,8 +132,10 @@ export class HandleDesk {
       if (!target || target.deletedAt)
         throw new DomainError('NOT_FOUND', `There is no account ${to}`)
       const after = { ...before, holder: holderOf(to, handle) }
-      if (handleIn(target) === handle)
+      if (handleIn(target) === handle) {
+        if (before.holder?.account !== to) throw isDamaged(handle)
         return { changed: false, before, after, renamed: [], writes: [] }
+      }
       mustBeLive(before)
       const other = before.holder?.account === to ? null : before.holder
       const isPresentOfOther = other?.until === null

@@ -80,26 +80,31 @@ export class Handles {
 
   /**
    * Whether a rename to a handle, or the creation of an account with it, succeeds now. One command, and one more for an
-   * account that asks, or that has or keeps the handle. One more if the document of that account is not there.
+   * account that asks, or that has or keeps the handle. One more if the document of such an account is not there.
    * @param account that asks. Without an account: a new one.
    */
   async isAvailable(handle: Handle, account: UserId | undefined): Promise<boolean> {
+    const { reserved, stats, now } = this.parts
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
-    if (doc && !isWellFormed(doc)) return false
-    const holder = doc && !this.isFree(doc) ? (doc.account as UserId) : undefined
-    const ids = [account, holder].filter((id) => id !== undefined)
+    const isHeld = doc !== undefined && isWellFormed(doc) && !this.isFree(doc)
+    const holder = isHeld ? (doc.account as UserId) : undefined
+    const ids = [...new Set([account, holder])].filter((id) => id !== undefined)
     const users = ids.length === 0 ? [] : await this.findUsers(ids)
-    if (holder !== undefined && holder !== account) {
-      const isThere = users.some(({ _id }) => _id === holder)
-      if (isThere || (await this.parts.stats.liveAmong([holder])).has(holder)) return false
-    }
+    const missing = ids.filter((id) => !users.some(({ _id }) => _id === id))
+    const lost = missing.length === 0 ? new Map() : await stats.liveAmong(missing)
+    const isThere = (id: UserId) => !missing.includes(id) || lost.has(id)
     const own = users.find(({ _id }) => _id === account)
-    if (!own) return !this.parts.reserved.hasHandle(handle)
-    if (own.deletedAt) return own._id !== holder && !this.parts.reserved.hasHandle(handle)
-    if (!conforms(shapes.users, own)) return false
-    if (handleIn(own) === handle) return true
-    const { isKept, refusal } = keptBeside(own, handle, this.parts.now())
-    return refusal === undefined && (isKept || !this.parts.reserved.hasHandle(handle))
+    const isLive = own !== undefined && !own.deletedAt
+    if (isLive ? !conforms(shapes.users, own) : account !== undefined && lost.has(account))
+      return false
+    // A rename to the handle that it has changes nothing, whatever the document of the handle says.
+    if (isLive && handleIn(own) === handle) return true
+    if (doc && !isWellFormed(doc)) return false
+    if (holder !== undefined && (holder === account ? own?.deletedAt : isThere(holder)))
+      return false
+    if (!isLive) return !reserved.hasHandle(handle)
+    const { isKept, refusal } = keptBeside(own, handle, now())
+    return refusal === undefined && (isKept || !reserved.hasHandle(handle))
   }
 
   private findUsers(ids: readonly string[]): Promise<UserDoc[]> {
@@ -136,7 +141,8 @@ export class Handles {
     const options = { ...requestTimeout, ...singleBatch, session: tx.session }
     const claimants = new Map<string, UserId>(claims.map((claim) => [claim.handle, claim.account]))
     const docs = await handles.find({ _id: { $in: [...claimants.keys()] } }, options).toArray()
-    const taken = docs.filter((doc) => doc.account !== claimants.get(doc._id) && !this.isFree(doc))
+    const isOwn = (doc: HandleDoc) => doc.account === claimants.get(doc._id) && isWellFormed(doc)
+    const taken = docs.filter((doc) => !isOwn(doc) && !this.isFree(doc))
     if (taken.length === 0) return new Map()
     const accounts = taken.flatMap((doc) => (isWellFormed(doc) ? (doc.account as UserId) : []))
     const owners = new Map(
@@ -165,10 +171,17 @@ export class Handles {
     await this.parts.collections.handles.bulkWrite(writes, { session, ordered: false })
   }
 
-  /** Keeps a handle for the account that gives it up, until a time. One command. */
+  /**
+   * Keeps a handle for the account that gives it up, until a time. Changes nothing if its document names another account.
+   * One command.
+   */
   async reserve({ session }: Tx, handle: Handle, account: UserId, until: Date): Promise<void> {
+    const own = { $literal: account }
+    const isOwn = { $eq: [{ $ifNull: ['$account', own] }, own] }
+    const reserved = { _id: '$_id', account: own, until }
+    const update = [{ $replaceWith: { $cond: [isOwn, reserved, '$$ROOT'] } }]
     const { handles } = this.parts.collections
-    await handles.replaceOne({ _id: handle }, { account, until }, { session, upsert: true })
+    await handles.updateOne({ _id: handle }, update, { session, upsert: true })
   }
 
   /** Frees handles that belong to an account. A repeat changes nothing. One command. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId } from '../../src/lib/ids.ts'
-import { useApp } from '../support/app.ts'
+import { knowViewers, useApp } from '../support/app.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { storeEdges } from '../support/edges.ts'
 import { noteFact } from '../support/facts.ts'
@@ -56,6 +56,7 @@ beforeAll(async () => {
 })
 
 async function commandsOf(query: string, as: string = reader): Promise<readonly RecordedCommand[]> {
+  await knowViewers(app, as)
   const { result, commands } = await recorded(app.database.client, () => app.send({ as, query }))
   expect(result.errors).toEqual([])
   return commands

@@ -238,3 +238,38 @@ test('an account has a new id if the one before ended while its subject was look
   expect(account).not.toBe(before)
   expect(await collections.users.findOne({ _id: before })).toBeNull()
 })
+
+test('a subject that is held for other texts of its issuer is no damage, and hinders no repair', async () => {
+  const { users, collections } = harness.services
+  const issuer = {
+    issuer: 'https://new.example',
+    otherTexts: ['https://old.example'],
+    isMain: true,
+  }
+  const account = async (sub: string) => {
+    const user = await users.register({ ...issuer, sub }, { name: sub, handle: handleOf(sub) })
+    return user?.id as UserId
+  }
+  // What other tests left for a person.
+  await repairs()
+  const before = await findings()
+  const [kit, leo] = [await account('kit'), await account('leo')]
+  const readHeld = () => collections.subjects.find({ account: '~' }).sort({ _id: 1 }).toArray()
+  const held = await readHeld()
+  expect(held.map(({ _id }) => _id)).toEqual([
+    ...[' kit', ' leo', 'https://old.example kit', 'https://old.example leo'],
+  ])
+  expect(await findings()).toEqual(before)
+  await collections.subjects.deleteOne({ _id: 'https://new.example kit' })
+  await collections.users.updateOne({ _id: leo }, { $unset: { subject: '' } })
+  await collections.subjects.updateOne({ _id: ' kit' }, { $set: { until: 'soon' as never } })
+  await repairs()
+  expect(await findings()).toEqual(before)
+  for (const sub of ['kit', 'leo'])
+    expect(await harness.services.subjects.find({ ...issuer, sub })).toBe(sub === 'kit' ? kit : leo)
+  expect(await readHeld()).toEqual(held.slice(1))
+  for (const sub of ['kit', 'leo'])
+    await expect(
+      users.register({ issuer: 'https://old.example', sub, isMain: false }, { name: 'other' }),
+    ).rejects.toMatchObject({ code: 'CONFLICT' })
+})

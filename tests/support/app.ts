@@ -12,7 +12,7 @@ import { createServices, type Services } from '../../src/services.ts'
 import { type Limits, sameLimits } from './engagement.ts'
 import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
-import { drain } from './services.ts'
+import { drain, subjectOf } from './services.ts'
 
 /** A real HTTP server over a database of the test file, on a client whose commands can be watched. */
 export interface TestApp {
@@ -39,9 +39,16 @@ export interface TestApp {
 /** The data of an answer without errors. Root fields are null only if the answer has an error. */
 export type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
 
-/** Has a server remember the accounts of these subjects, which it otherwise reads in their first requests. */
-export async function knowViewers(app: Pick<TestApp, 'send'>, ...subjects: readonly string[]) {
-  await Promise.all(subjects.map((as) => app.send({ as, query: '{ viewer { id } }' })))
+/**
+ * Has a server remember the accounts of these subjects from now on, for 45 seconds. It otherwise reads them in their
+ * first requests, and again when it has forgotten them.
+ */
+export async function knowViewers(
+  { send, services }: Pick<TestApp, 'send' | 'services'>,
+  ...subjects: readonly string[]
+) {
+  for (const subject of subjects) services.subjects.forget(subjectOf(subject))
+  await Promise.all(subjects.map((as) => send({ as, query: '{ viewer { id } }' })))
 }
 
 /** A POST to /graphql. */

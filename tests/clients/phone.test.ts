@@ -66,6 +66,9 @@ function findDefects(): string[] {
   const defects: string[] = []
   const { scrollWidth, clientWidth } = document.documentElement
   if (scrollWidth > clientWidth) defects.push(`the page is ${scrollWidth} pixels wide`)
+  const bar = document.querySelector('.bar')?.getBoundingClientRect()
+  const main = document.querySelector('main')?.getBoundingClientRect()
+  if (bar && main && main.top > bar.bottom) defects.push('a gap below the bar')
   const isHidden = (element: Element) => element.closest('.hidden, .skip, [aria-hidden=true]')
   // A shadow that does not move with the content shows on which side there is more.
   const showsThatItScrolls = (element: Element | null): boolean =>

@@ -110,6 +110,25 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
     expect(await texts()).toEqual(['post 12'])
   })
 
+  test('back restores the place in a list of posts with long texts and with pictures', async () => {
+    const { alice, bob } = await createWorld(app)
+    const attachments = [{ url: 'http://127.0.0.1:1/picture', kind: 'IMAGE' as const }]
+    for (const text of numbered(6).toReversed()) {
+      await app.services.posts.create(handle(bob), { text: `${text}${'\nmore'.repeat(20)}` })
+      await app.services.posts.create(handle(bob), { text: `${text} pictured`, attachments })
+    }
+    const { page, post, posts } = await open(alice, { polls: false })
+    await expect.poll(() => posts.count()).toBe(12)
+    const last = post('post 1 pictured')
+    await last.scrollIntoViewIfNeeded()
+    await sleep(100)
+    const place = await last.boundingBox()
+    await last.getByRole('link', { name: 'comments' }).click()
+    await page.getByRole('textbox', { name: 'Write a comment' }).waitFor()
+    await page.goBack()
+    await expect.poll(() => last.boundingBox()).toEqual(place)
+  })
+
   test('an offline page does not poll, says so, and announces what it missed when it is back', async () => {
     const { alice, bob, write } = await createWorld(app)
     await write(bob, ['held'])

@@ -14,6 +14,8 @@ process.env.FEEDLINE_SEED ||= String(randomInt(1_000_000))
 const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
 /** What takes long, for `npm run test:all` alone. */
 const long = 'tests/**/*.all.test.ts'
+/** What measures time, of `npm run test:all` too: one file after the other, once all others have ended. */
+const measuring = ['tests/laws/l5-sign-in.all.test.ts', 'tests/e2e/benchmarks.all.test.ts']
 const propertyRuns = 'tests/support/property-runs.ts'
 /** For tests with a database. */
 const withDatabase = {
@@ -55,7 +57,20 @@ export default defineConfig({
           ...withDatabase,
         },
       },
-      { extends: true, test: { name: 'all', include: [long], ...withDatabase } },
+      {
+        extends: true,
+        test: { name: 'all', include: [long], exclude: measuring, ...withDatabase },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'measuring',
+          include: measuring,
+          ...withDatabase,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
+        },
+      },
       {
         // The examples in Chromium, one after the other, because a page that waits for its turn is slow.
         extends: true,

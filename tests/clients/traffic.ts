@@ -20,23 +20,23 @@ export interface Traffic {
 export class TrafficWatch {
   private readonly requests: { operation: string; bytes: number }[] = []
   private readonly preflights = new Set<string>()
-  /** The requests without an answer. A preflight names the request for which it asks. */
-  private readonly pending = new Map<string, string | undefined>()
-  /** The requests that have ended, because Chromium may report the preflight of an aborted request after its end. */
-  private readonly ended = new Set<string>()
+  /**
+   * The requests without an answer, but no preflights: Chromium reports no end of the preflight of an aborted request, and
+   * may report it after that request has ended, or after its page was left.
+   */
+  private readonly pending = new Set<string>()
   private unchanged = 0
   private changedAt = Date.now()
 
   private constructor(readonly session: CDPSession) {
-    session.on('Network.requestWillBeSent', ({ requestId, request, type, initiator }) => {
+    session.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
       if (!request.url.includes('/graphql')) return
-      const asker = initiator.requestId
-      if (!asker || !this.ended.has(asker)) this.pending.set(requestId, asker)
       this.changedAt = Date.now()
       if (type === 'Preflight' || request.method === 'OPTIONS') {
         this.preflights.add(requestId)
         return
       }
+      this.pending.add(requestId)
       const { postData = '' } = request
       const { pathname, search, searchParams } = new URL(request.url)
       const operation = postData
@@ -50,9 +50,6 @@ export class TrafficWatch {
       if (statusCode === 304) this.unchanged++
     })
     const end = ({ requestId }: { requestId: string }) => {
-      this.ended.add(requestId)
-      // Chromium reports no end of the preflight of an aborted request.
-      for (const [id, asker] of this.pending) if (asker === requestId) this.pending.delete(id)
       if (this.pending.delete(requestId)) this.changedAt = Date.now()
     }
     session.on('Network.loadingFinished', end)

@@ -113,7 +113,7 @@ test('a rename reserves no handle that a document gives to another account', asy
   })
 })
 
-test('an operator is told that the handle of an account names another one', async () => {
+test('an operator who moves a handle learns that its document names another account', async () => {
   await setDoc(`new${names.ann}`, { account: ben })
   const moved = app.services.handleDesk.move(of(`new${names.ann}`), ann, { dryRun: false })
   const message = expect.stringContaining('feedline verify')

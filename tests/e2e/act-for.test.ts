@@ -1,14 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import type { Handle, UserId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
-import { actFor, byAccount, bySubject, secret, signed } from '../support/act-for.ts'
+import { actFor, byAccount, bySubject, secret, sendRaw, signed } from '../support/act-for.ts'
 import { type Answer, useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
@@ -385,7 +384,7 @@ describe('a request is refused as a whole, without an effect:', () => {
     ['an empty value', () => ['', byAccount(ann)]],
   ])('two headers, with %s', async (_, values) => {
     const named = values().flatMap((value) => ['feedline-act-for', value])
-    const send = () => sendRaw(mutation, ['authorization', ofServer, ...named])
+    const send = () => sendRaw(app.url, mutation, ['authorization', ofServer, ...named])
     const message = await expectRefused(send, '400 BAD_REQUEST')
     expect(message).toBe('Feedline-Act-For: send the header only once')
   })
@@ -412,21 +411,6 @@ describe('a request is refused as a whole, without an effect:', () => {
   })
 })
 
-/** Sends a request with raw headers, names and values in turn. */
-async function sendRaw(query: string, headers: readonly string[], agent?: Agent): Promise<Answer> {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const { host } = new URL(app.url)
-    const sent = request(`${app.url}/graphql`, {
-      method: 'POST',
-      headers: ['host', host, 'content-type', 'application/json', ...headers],
-      ...(agent && { agent }),
-    })
-    sent.once('response', resolve).once('error', reject).end(JSON.stringify({ query }))
-  })
-  const { data, errors = [] } = (await json(response)) as Answer
-  return { status: response.statusCode ?? 0, headers: new Headers(), data, errors }
-}
-
 describe('a server that acts for two users in turn', () => {
   const [cat, dan] = [handle('cat'), handle('dan')]
   const stable = '{ timeline(first: 5) { edges { node { text author { handle } } } pollCursor } }'
@@ -445,7 +429,7 @@ describe('a server that acts for two users in turn', () => {
     for (let times = 0; times < 5; times++) {
       for (const [at, user] of forms.entries()) {
         const seen = await recorded(app.database.client, () =>
-          sendRaw(stable, headersOf(user), agent),
+          sendRaw(app.url, stable, headersOf(user), agent),
         )
         commands = labelsOf(seen.commands)
         const { edges } = seen.result.data.timeline

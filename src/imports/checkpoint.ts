@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Collections, ImportDoc } from '../db/collections.ts'
 import type { Tx } from '../db/transaction.ts'
@@ -55,8 +55,11 @@ function idOf({ kind, file, options }: ImportKey): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
-/** The checkpoints of all imports, in the collection `imports`. */
+/** The checkpoints of all imports, in the collection `imports`, as one run moves them. */
 export class Checkpoints {
+  /** Tells this run from another one of the same import. */
+  private readonly run = randomUUID()
+
   constructor(private readonly imports: Collections['imports']) {}
 
   /**
@@ -94,8 +97,10 @@ export class Checkpoints {
   }
 
   /**
-   * Moves the checkpoint in the caller's transaction, and records the session for {@link open}. One command.
-   * @throws {DomainError} CONFLICT if another run moved it. The transaction must not commit then.
+   * Moves the checkpoint in the caller's transaction, and records the session for {@link open}. One command. One more if
+   * the checkpoint was moved by then.
+   * @throws {DomainError} CONFLICT if another run moved it; UNAVAILABLE if an earlier try of this run did, whose commit had
+   *   no answer. The transaction must not commit then.
    */
   async move<Counter extends string>(
     tx: Tx,
@@ -105,11 +110,13 @@ export class Checkpoints {
     const { matchedCount } = await this.imports.updateOne(
       { _id: before.id, position: before.position, done: before.done },
       done
-        ? { $set: { position, done, counts }, $unset: { session: '' } }
-        : { $set: { position, done, counts, session: tx.session.id } },
+        ? { $set: { position, done, counts, run: this.run }, $unset: { session: '' } }
+        : { $set: { position, done, counts, run: this.run, session: tx.session.id } },
       { session: tx.session },
     )
     if (matchedCount === 0) {
+      const own = { _id: before.id, run: this.run }
+      if (await this.imports.findOne(own, { session: tx.session })) throw writtenBefore()
       throw new DomainError(
         'CONFLICT',
         'Another process is running the same import. Wait until it finishes.',
@@ -118,6 +125,12 @@ export class Checkpoints {
     return { ...before, position, done, counts }
   }
 }
+
+const writtenBefore = () =>
+  new DomainError(
+    'UNAVAILABLE',
+    'An earlier try of this import, which had no answer, was written. Repeat the command.',
+  )
 
 /** How many places an import has. */
 const placesMax = 2 ** 32

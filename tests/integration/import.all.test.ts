@@ -2,6 +2,7 @@ import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { Checkpoints } from '../../src/imports/checkpoint.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { skippedKept } from '../../src/imports/skipped-pairs.ts'
 import { readAccountNames } from '../support/account-names.ts'
@@ -16,7 +17,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
   const { database, services, graph, expectExact } = imports
   const all = () => Object.values(database.collections)
 
-  /** All stored data, except ids from the clock or by chance, and versions. */
+  /** All stored data, except ids from the clock or by chance, runs of imports, and versions. */
   async function snapshot() {
     const { users, user_stats, followers, following, posts, imports } = database.collections
     const { handles, subjects, follow_events } = database.collections
@@ -24,7 +25,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const events = follow_events.find({}, { projection: { _id: 0 } }).toArray()
     const stored = [users, handles, subjects, user_stats, followers, following, posts, imports]
     const read = stored.map((collection) =>
-      collection.find({}, { projection: { audience: 0 } }).toArray(),
+      collection.find({}, { projection: { audience: 0, run: 0 } }).toArray(),
     )
     return (await Promise.all([events, ...read])).map(inHandles)
   }
@@ -112,6 +113,7 @@ describe.each(sampledFollowing(1))('%s', (following) => {
       _id: expect.stringMatching(/^[0-9a-f]{32}$/),
       path: imports.file,
       startedAt: expect.any(Date),
+      run: expect.any(String),
       ...{ kind, position, done: true, counts },
     })
     const stop = () => {
@@ -164,6 +166,28 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     await using _ = await failCommand(database.client, failure)
     await graph({ batchSize: 100 })
     expect(await expectExact()).toBe(300)
+  })
+
+  test('a batch that was written after its answer was given up is no other run of the import', async () => {
+    const key = {
+      kind: 'graph',
+      file: { path: 'edges.txt', sizeBytes: 1, modifiedMs: 1 },
+      options: {},
+    } as const
+    const [run, other] = [1, 2].map(() => new Checkpoints(database.collections.imports))
+    const before = await (run as Checkpoints).open(key, { edges: 0 }, Date.now())
+    const move = (by: Checkpoints | undefined, position: number) =>
+      services().transactions.run((tx) =>
+        (by as Checkpoints).move(tx, before, {
+          position,
+          done: false,
+          counts: { edges: position },
+        }),
+      )
+    await move(run, 70)
+    await expect(move(run, 70)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(move(other, 70)).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await (run as Checkpoints).reload(before)).toMatchObject({ position: 70 })
   })
 
   test('two concurrent runs of one import of edges write each edge once', async () => {

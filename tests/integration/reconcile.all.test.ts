@@ -144,18 +144,25 @@ describe.each(sampledFollowing(0))('FOLLOWING=%s', (following) => {
     expect(await stored()).toEqual(before)
   })
 
-  test('reconcile deletes data without an account, and gives accounts their missing counters', async () => {
-    const { users, user_stats, followers } = harness.services.collections
+  test('reconcile deletes data without an account that nothing names, and gives accounts their missing counters', async () => {
+    const { users, user_stats, followers, handles, subjects } = harness.services.collections
+    const edges = { $or: [{ user: dora }, { follower: dora }] }
     await users.deleteOne({ _id: dora })
     await user_stats.deleteMany({ _id: { $in: [dora, ben] } })
     expect(await run()).toMatchObject({
-      ...{ remaining: 0, unrepairable: 0 },
+      ...{ remaining: 0, unrepairable: 1 },
       byKind: { 'L3 counters': 1, 'L3 no-account': 1 },
+    })
+    expect(await followers.countDocuments(edges)).toBeGreaterThan(0)
+    for (const names of [handles, subjects]) await names.deleteMany({ account: dora })
+    expect(await run()).toMatchObject({
+      ...{ remaining: 0, unrepairable: 0 },
+      byKind: { 'L3 no-account': 1 },
     })
     harness.clock.advance(60_000)
     await harness.rest()
     expect(await users.findOne({ _id: dora })).toBeNull()
-    expect(await followers.countDocuments({ $or: [{ user: dora }, { follower: dora }] })).toBe(0)
+    expect(await followers.countDocuments(edges)).toBe(0)
     await clean()
   })
 

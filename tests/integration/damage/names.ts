@@ -280,10 +280,16 @@ async function problemsOf(
       return !doc || namesIn(name, doc) === namesIn(name, after[name].get(id))
     }),
   )
-  // The other account keeps what it has.
+  // The other account keeps what it has. It may get a former handle that a document keeps for it.
+  const ofOther = (world: World, name: NamedCollection, id: string) => {
+    const { formerHandles, ...doc } = world[name].get(id) ?? {}
+    const others = (formerHandles as readonly Document[] | undefined) ?? []
+    const isGiven = (one: Document) => damaged.handles.get(one.handle)?.account !== other
+    return textOf({ ...doc, formerHandles: others.filter(isGiven) })
+  }
   for (const name of collections) {
     for (const id of [other, `o-${other.slice(1, 6)}`, ` o-${other.slice(1, 6)}`]) {
-      claim(textOf(after[name].get(id)) === textOf(whole[name].get(id)), `${name} ${id} changed`)
+      claim(ofOther(after, name, id) === ofOther(whole, name, id), `${name} ${id} changed`)
     }
   }
   const names = [
@@ -301,7 +307,11 @@ async function problemsOf(
       (owner !== undefined && statesName(owner, collection, key))
     )
   }
-  if (isHurt && names.every(isTied)) {
+  // What a rename leaves: the account states another handle, and a document keeps this one for it.
+  const keptUntil = damaged.handles.get(handle)?.until
+  const isOther = typeof owner?.handle === 'string' && owner.handle !== handle
+  const isRename = isOther && keptUntil instanceof Date && keptUntil > createdAt
+  if (isHurt && !isRename && names.every(isTied)) {
     claim(isSame || left.length > 0, 'not as before, and not reported')
     claim(isSame || found.length > 0, 'not found')
     const signedIn = await services.subjects.find(subjectOfKey(subject))

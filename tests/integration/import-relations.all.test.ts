@@ -48,7 +48,9 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const stats = user_stats.find({}, { projection: { guard: 0, audience: 0 } }).toArray()
     const { handles, subjects } = collections
     const stored = [users, handles, subjects, followers, following, follow_events, imports]
-    const read = stored.map((collection) => collection.find({}, { projection: { run: 0 } }).toArray())
+    const read = stored.map((collection) =>
+      collection.find({}, { projection: { run: 0 } }).toArray(),
+    )
     return (await Promise.all([stats, ...read])).map(inHandles)
   }
   const expectSound = async () => expect((await verified(harness.services)).differences).toEqual([])

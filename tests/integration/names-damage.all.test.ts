@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { patient } from '../support/patience.ts'
-import { lawSeed, size } from '../support/seed.ts'
+import { size } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { accountForms, type NameCase, nameDamages, problemsOfNames } from './damage/names.ts'
 
@@ -34,10 +34,9 @@ describe('two damages', () => {
   test(
     'no repair frees, gives or takes a handle or subject, whatever two fields of its account are damaged',
     async () => {
-      // At night all pairs.
-      const step = { small: 97, standard: 31, night: 1 }[size]
-      const { seed } = lawSeed()
-      const cases = pairs.filter((_, at) => at % step === seed % step)
+      // At night all pairs. By day always the same ones: two damages may look like what no damage leaves.
+      const step = size === 'night' ? 1 : 31
+      const cases = pairs.filter((_, at) => at % step === 12 % step)
       expect(await problemsOfNames(harness.services, cases)).toEqual([])
     },
     patient(7_200_000),

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Collections, ImportDoc } from '../db/collections.ts'
-import type { Tx } from '../db/transaction.ts'
+import { type Tx, unknownOutcome } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import { type TimeId, timeIdAt } from '../lib/ids.ts'
 
@@ -116,7 +116,7 @@ export class Checkpoints {
     )
     if (matchedCount === 0) {
       const own = { _id: before.id, run: this.run }
-      if (await this.imports.findOne(own, { session: tx.session })) throw writtenBefore()
+      if (await this.imports.findOne(own, { session: tx.session })) throw unknownOutcome()
       throw new DomainError(
         'CONFLICT',
         'Another process is running the same import. Wait until it finishes.',
@@ -125,12 +125,6 @@ export class Checkpoints {
     return { ...before, position, done, counts }
   }
 }
-
-const writtenBefore = () =>
-  new DomainError(
-    'UNAVAILABLE',
-    'An earlier try of this import, which had no answer, was written. Repeat the command.',
-  )
 
 /** How many places an import has. */
 const placesMax = 2 ** 32

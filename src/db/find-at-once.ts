@@ -8,6 +8,7 @@ interface FindOptions {
   readonly sort?: Document
   readonly limit?: number
   readonly hint?: Document
+  readonly maxTimeMS?: number
 }
 
 /**

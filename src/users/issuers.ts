@@ -6,6 +6,9 @@ import { type AuthConfig, findIssuer } from '../sign-in.ts'
 /** How many issuers a process looks for, and how many a warning shows. */
 const [readsMax, shownMax] = [50, 5]
 
+/** How long a read may pass over subjects that are only held, which may be many after a rush of new accounts. */
+const readMsMax = 1_000
+
 /**
  * The issuers of stored accounts in order, empty for accounts without one. One command for each, at most 50: each reads
  * one key, beside those that are only held for a time.
@@ -16,7 +19,7 @@ export async function findStoredIssuers({
   const issuers: string[] = []
   let from = ''
   for (let reads = 0; reads < readsMax; reads++) {
-    const options = { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 }
+    const options = { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1, maxTimeMS: readMsMax }
     const accountsFrom = { _id: { $gte: from }, until: { $exists: false } }
     const [first] = await findAtOnce(subjects, accountsFrom, options)
     if (!first) break

@@ -10,6 +10,8 @@ import { Readiness } from './http/readiness.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
 import { measureDatabase } from './observe.ts'
+import { followedFacts } from './memory/followed-facts.ts'
+import { Log as ChangeLog } from './memory/log.ts'
 import { type Opened, openProcess } from './open-process.ts'
 import { type ContentValidator, loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
@@ -67,6 +69,8 @@ async function serve(
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
   services.feed.start(log)
+  if (config.feed.pageCacheMb > 0 && (await services.versions.isOn('memory')))
+    services.memory.start(new ChangeLog(db, followedFacts), log)
   const nudge = () => worker.nudge()
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)
@@ -109,7 +113,12 @@ async function serve(
     drain()
     const { stopMs } = config.operations
     await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
-    await Promise.all([stopped, services.inline.settle(), services.permit.end()])
+    await Promise.all([
+      stopped,
+      services.inline.settle(),
+      services.permit.end(),
+      services.memory.close(),
+    ])
   }
   const { lost } = database
   return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }

@@ -11,6 +11,7 @@ import type { Outbox } from './jobs/outbox.ts'
 import type { JobQueue } from './jobs/queue.ts'
 import type { Task } from './jobs/runner.ts'
 import type { IdMint } from './lib/ids.ts'
+import type { ProcessMemory } from './memory/process-memory.ts'
 import type { ContentValidator } from './posts/content.ts'
 import type { RemovalPhase, RemovalStep } from './users/deletion.ts'
 
@@ -30,6 +31,8 @@ export interface Core {
   readonly inline: InlineRunner
   readonly outbox: Outbox
   readonly versions: Versions
+  /** What the process keeps in memory. */
+  readonly memory: ProcessMemory
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -37,14 +40,11 @@ export interface Core {
   readonly validators: readonly ContentValidator[]
 }
 
-/** How long something is kept in memory, in milliseconds. */
-const keptMsMax = 3_600_000
-
-/** The bounds of what a feature keeps in memory. @param share of the memory of PAGE_CACHE_MB. */
-export const shareOfMemory = ({ feed }: Pick<ServiceConfig, 'feed'>, share: number) => ({
-  bytesMax: share * feed.pageCacheMb * 1024 * 1024,
-  keptMsMax,
-})
+/** Where a feature keeps something, and the bound. @param share of the memory of PAGE_CACHE_MB. */
+export const shareOfMemory = (
+  { config, memory }: Pick<Core, 'config' | 'memory'>,
+  share: number,
+) => ({ memory, bytesMax: share * config.feed.pageCacheMb * 1024 * 1024 })
 
 /**
  * What a feature declares beside its GraphQL API (`graphql/apis`) and its collections (`db/collections.ts`). Nothing may be left out: a feature that stores

@@ -46,7 +46,7 @@ export function createParts(core: Core): Parts {
 
 /** The task of every kind of job. */
 export function createTasks(parts: Parts): Tasks {
-  const { users, graph, ranges, walks, delivery, versions, idempotency } = parts
+  const { users, graph, ranges, walks, delivery, idempotency } = parts
   const removals = all.map(({ removal }) => removal(parts))
   const steps = removalPhases.flatMap((phase) => removals.flatMap((steps) => steps[phase] ?? []))
   const deletion = deletionTasks({
@@ -65,10 +65,7 @@ export function createTasks(parts: Parts): Tasks {
       retract: (user, ids, run, range) => delivery.retractAll(user, ids, run, range),
       removeEdges: (user, run, range) => graph.removeFollowers(user, run, range),
     },
-    removeTimelines: async (user) => {
-      await delivery.deleteReader(user)
-      await versions.remove(user)
-    },
+    removeTimelines: (user) => delivery.deleteReader(user),
   })
   return Object.assign({}, deletion, ...all.map(({ tasks }) => tasks(parts)))
 }

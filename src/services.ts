@@ -11,6 +11,7 @@ import { Outbox } from './jobs/outbox.ts'
 import { JobQueue } from './jobs/queue.ts'
 import type { Tasks } from './jobs/runner.ts'
 import { IdMint } from './lib/ids.ts'
+import { ProcessMemory } from './memory/process-memory.ts'
 import { type ContentValidator, contentValidators } from './posts/content.ts'
 
 export type { ServiceConfig } from './feature.ts'
@@ -53,6 +54,7 @@ export function createServices(
     inline,
     outbox: new Outbox(collections.outbox, mint, inline, reactions),
     versions: new Versions(collections, transactions),
+    memory: new ProcessMemory(),
     mint,
     now,
     validators: contentValidators(config.posts.blockedWords, more),

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { audiencesMark, floorsMark, loadMissingMarks, type Mark, versionsMark } from './marks.ts'
+import { audiencesMark, floorsMark, loadMissingMarks, logMark, type Mark } from './marks.ts'
 
 /** How a mechanism is in a deployment. Markdown without a full stop at the end. */
 interface Behaviour {
@@ -29,10 +29,9 @@ interface Difference {
  * logs at its start, and what {@link isOn} answers derive from a row.
  */
 export const differences = {
-  keptAnswers: {
-    mechanism: 'answers, posts, accounts and relations in memory, `PAGE_CACHE_MB`',
-    replicaSet:
-      'kept while their [versions](../adr/14-pages-are-kept-under-versions.md) are current',
+  memory: {
+    mechanism: 'posts, accounts and relations in memory, `PAGE_CACHE_MB`',
+    replicaSet: '[kept true by a log](../adr/26-one-log-keeps-memory-true.md)',
     shardedCluster: {
       does: 'none',
       why: 'a transaction may be visible on one shard before another',
@@ -40,10 +39,10 @@ export const differences = {
     },
     upgraded: {
       does: 'none',
-      why: 'a process of the previous release may write no versions. Each poll and page is read and executed',
+      why: 'a process of the previous release may write what the log does not tell',
       isOff: true,
     },
-    mark: versionsMark,
+    mark: logMark,
   },
   deliveryInTransaction: {
     mechanism: 'a post to a small audience under `INBOX`',
@@ -55,7 +54,7 @@ export const differences = {
       isOff: true,
     },
     upgraded: { does: 'delivered by a job right after the commit', isOff: true },
-    mark: versionsMark,
+    mark: logMark,
   },
   postsWithoutJobs: {
     mechanism: 'the job of a post that its transaction delivers',
@@ -67,13 +66,6 @@ export const differences = {
       isOff: true,
     },
     mark: audiencesMark,
-  },
-  deletionsByVersion: {
-    mechanism: 'a post that is deleted during a back-fill',
-    replicaSet: 'looked for if versions of accounts have changed',
-    shardedCluster: { does: 'always looked for', isOff: true },
-    upgraded: { does: 'always looked for', isOff: true },
-    mark: versionsMark,
   },
   retention: {
     mechanism: '[retention](../explanation/strategies.md#retention)',
@@ -131,11 +123,9 @@ export const differences = {
   },
   pageFacts: {
     mechanism: 'facts of a page',
-    replicaSet: '[in memory](../adr/23-entities-are-kept-not-pages.md)',
-    upgraded: { does: 'one command' },
-    shardedCluster: {
-      does: 'one command on the primary shard of the database, which asks the others',
-    },
+    replicaSet: 'in memory',
+    upgraded: { does: 'six commands' },
+    shardedCluster: { does: 'six commands' },
   },
   previousWrites: {
     mechanism: 'writes of the previous release',

@@ -1,12 +1,11 @@
 import type { Collection, Db } from 'mongodb'
 import type { MetaDoc } from './core-collections.ts'
 
-/** The document of `meta` that says that all processes write versions. */
-export const versionsMark = 'versions'
+/** The document of `meta` that says that all processes change the documents that the log follows, see `memory/followed-facts.ts`. */
+export const logMark = 'log'
 
 /**
- * The document of `meta` that says that all processes know the floors of registrations. Databases of earlier builds may
- * have {@link versionsMark}, so that one does not say it.
+ * The document of `meta` that says that all processes know the floors of registrations.
  */
 export const floorsMark = 'floors'
 
@@ -17,11 +16,11 @@ export const floorsMark = 'floors'
 export const audiencesMark = 'audiences'
 
 /** All of them. */
-export const marks = [versionsMark, floorsMark, audiencesMark] as const
+export const marks = [logMark, floorsMark, audiencesMark] as const
 export type Mark = (typeof marks)[number]
 
 /**
- * Records that no process of an older release runs: all processes write versions, know floors and so on. Only for a
+ * Records that no process of an older release runs: all processes tell the log, know floors and so on. Only for a
  * database of this schema version. A mark is never removed. One command.
  */
 export async function setMarks(db: Db): Promise<void> {

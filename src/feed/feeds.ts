@@ -1,7 +1,6 @@
 import type { Collections } from '../db/collections.ts'
-import type { Stamping } from '../db/stamps.ts'
 import type { Transactions } from '../db/transaction.ts'
-import { outdateTimelines, type Versions } from '../db/versions.ts'
+import type { Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { Audiences } from '../follows/audiences.ts'
 import type { Edges } from '../follows/edges.ts'
@@ -13,8 +12,10 @@ import type { Outbox } from '../jobs/outbox.ts'
 import type { JobQueue } from '../jobs/queue.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
+import type { ProcessMemory } from '../memory/process-memory.ts'
 import type { KeptPosts } from '../posts/kept-posts.ts'
 import type { Posts } from '../posts/posts.ts'
+import type { Tails } from '../posts/tails.ts'
 import type { KeptAccounts } from '../users/kept-accounts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Visibility } from '../visibility/visibility.ts'
@@ -23,7 +24,7 @@ import { Backfill } from './delivery/backfill.ts'
 import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
-import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
+import { FollowerWalks } from './delivery/follower-walk.ts'
 import { DeliveryPermit } from './delivery/permit.ts'
 import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
@@ -41,7 +42,7 @@ import {
   type FeedStrategyName,
   isMaterialised,
 } from './strategies/list.ts'
-import type { MaterialisedStrategy, OutdateTimelines } from './strategies/strategy.ts'
+import type { MaterialisedStrategy } from './strategies/strategy.ts'
 import { FeedService } from './timeline/feed-service.ts'
 import { NewsReader } from './timeline/news.ts'
 import { PageFactsReader } from './timeline/page-facts.ts'
@@ -60,10 +61,10 @@ export interface FeedParts {
     readonly edges: Edges
     readonly audiences: Audiences
     readonly visibilityFor: (viewer: UserId) => Visibility
-    readonly stamping: () => Stamping
     readonly keptAccounts: KeptAccounts
     readonly keptRelations: KeptRelations
     readonly keptPosts: KeptPosts
+    readonly tails: Tails
     readonly summaries: EngagementSummaries
   }
   readonly outbox: Outbox
@@ -71,6 +72,7 @@ export interface FeedParts {
   readonly inline: InlineRunner
   readonly transactions: Transactions
   readonly versions: Versions
+  readonly memory: ProcessMemory
   readonly mint: IdMint
   readonly now: () => number
 }
@@ -101,14 +103,15 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, queue, inline, transactions, versions, mint, now }: FeedParts,
+  { collections, core, outbox, queue, inline, transactions, versions, memory, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
-  const { follows, posts, edges, stats, audiences, visibilityFor } = core
-  const registry = new Registry(collections.strategies)
-  const pageFacts = new PageFactsReader({ ...core, collections, registry, versions })
+  const { follows, posts, edges, stats, audiences } = core
+  const bytesMax = config.pageCacheMb * 1024
+  const registry = new Registry(collections.strategies, { memory, bytesMax })
+  const pageFacts = new PageFactsReader({ ...core, registry, memory })
   const entries = new EntryReader(posts, config.entries)
-  const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
+  const fanoutOnRead = new FanoutOnRead({ ...core, memory })
   const registrations = new Registrations({ collections, outbox, transactions, mint, now })
   const celebrities = new Celebrities({
     collections,
@@ -129,7 +132,7 @@ export function createFeeds(
   }
   const strategies = createStrategies(parts, config)
   const served = config.maintained.filter(isMaterialised)
-  const pending = new Pending(collections, edges, pageFacts)
+  const pending = new Pending(collections, memory, pageFacts)
   const watermarks = new Watermarks(pending, now)
   const feed = new FeedService({
     strategies: {
@@ -144,7 +147,6 @@ export function createFeeds(
     posts,
   })
   const news = new NewsReader(feed, watermarks)
-  const outdateTimelines = shareOutdating(collections)
   const permit = new DeliveryPermit({ collections, registry, outbox, queue, inline, transactions })
   const begunDeliveries = new BegunDeliveries({
     collections,
@@ -152,11 +154,11 @@ export function createFeeds(
     celebrities,
     registry,
     permit,
+    outdateTimelines: async () => {},
     audiences,
     edges,
     stats,
     versions,
-    outdateTimelines,
     contents: config.entries,
     inlineMax: config.inlineMax,
   })
@@ -174,7 +176,6 @@ export function createFeeds(
       contents: config.entries,
     }),
     walks,
-    outdateTimelines,
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
@@ -183,7 +184,6 @@ export function createFeeds(
     entries,
     follows,
     posts,
-    versions,
     fanoutOnRead,
   })
   const readers = new ReaderWalk(collections.user_stats)
@@ -235,22 +235,6 @@ export function createFeeds(
     ranges,
     walks,
     sweep,
-  }
-}
-
-/**
- * How long an answer is kept, in milliseconds. A reader who is answered from memory still has to read the stored cache
- * before it expires. A cache is extended when an eighth of its time is over.
- */
-export const keptMsMaxOf = ({ cacheAwayDays }: Pick<FeedConfig, 'cacheAwayDays'>): number =>
-  Math.min(3_600_000, (cacheAwayDays * 86_400_000) / 8)
-
-/** Outdates what is kept of timelines. One command. Small audiences share it. */
-function shareOutdating(collections: Pick<Collections, 'versions'>): OutdateTimelines {
-  const outdated = combineSmallWrites<UserId>((readers) => outdateTimelines(collections, readers))
-  return async (readers) => {
-    if (readers.length > smallAudienceMax) await outdateTimelines(collections, readers)
-    else await outdated.submit('', readers)
   }
 }
 

@@ -5,7 +5,6 @@ import { findAtOnce } from '../db/find-at-once.ts'
 import type { Collection, Filter, ObjectId, UpdateFilter } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
-import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { type EdgeId, type IdMint, timeOf, type UserId } from '../lib/ids.ts'
 import { lastEvents } from './last-events.ts'
 import { clausesOf, inOrderOf, type Pair, pairKey } from './pair-lists.ts'
@@ -52,7 +51,7 @@ export class Edges {
   constructor(
     private readonly collections: Pick<
       Collections,
-      'followers' | 'following' | 'follow_events' | 'versions'
+      'followers' | 'following' | 'follow_events'
     >,
     private readonly mode: FollowingMode,
     private readonly mint: IdMint,
@@ -129,7 +128,7 @@ export class Edges {
 
   /**
    * As {@link insert}, for edges with ids from {@link newIds} in this transaction. The event that begins an edge has
-   * the id of the edge. Three commands, four with a second collection.
+   * the id of the edge. Two commands, three with a second collection.
    */
   async begin(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
@@ -139,18 +138,11 @@ export class Edges {
     )
   }
 
-  /** Inserts edges in both directions that the history has already. Two commands, three with a second collection. */
-  async store(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
-    await this.insertPairs(tx, edges)
-    await this.raiseRelations(tx, edges)
-  }
-
   /**
-   * As {@link store}, but raises no versions. For a batch of an import, which raises the version of registrations: all
-   * kept answers depend on it. Inserts in the order of the index, which takes the database a sixth less time.
-   * One command, two with a second collection.
+   * Inserts edges in both directions that the history has already, in the order of the index, which takes the database a
+   * sixth less time. One command, two with a second collection.
    */
-  async insertPairs({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
+  async store({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.collections.followers.insertMany(
       inOrderOf(edges, 'followee', 'follower').map(({ id, follower, followee, source }) => ({
         _id: toObjectId(id),
@@ -174,7 +166,7 @@ export class Edges {
   }
 
   /**
-   * Deletes edges in both directions, with their groups, and records that in the history. Four commands, five with a
+   * Deletes edges in both directions, with their groups, and records that in the history. Three commands, four with a
    * second collection.
    */
   async remove(
@@ -186,10 +178,7 @@ export class Edges {
     await this.record(tx, 'UNFOLLOWED', edges, cause)
   }
 
-  /**
-   * Deletes edges in both directions, with their groups, and leaves the history. Two commands, three with a second
-   * collection.
-   */
+  /** Deletes edges in both directions, with their groups, and leaves the history. One command, two with a second collection. */
   async erase(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     const { session } = tx
     const pairs = (filter: (edge: FollowEdge) => object) => ({ $or: edges.map(filter) })
@@ -203,10 +192,9 @@ export class Edges {
         { session },
       )
     }
-    await this.raiseRelations(tx, edges)
   }
 
-  /** Sets the follower's groups of an edge. @returns false if there is no such edge. Two commands. */
+  /** Sets the follower's groups of an edge. @returns false if there is no such edge. One command. */
   async setGroups(
     tx: Tx,
     follower: UserId,
@@ -217,13 +205,7 @@ export class Edges {
     const update: UpdateFilter<StoredEdge> =
       groups.length > 0 ? { $set: { groups: [...groups] } } : { $unset: { groups: '' } }
     const filter = { [owner]: follower, [other]: followee } as Filter<StoredEdge>
-    await raiseVersions(this.collections, relationsOf([follower]), tx)
     return (await collection.updateOne(filter, update, { session: tx.session })).matchedCount === 1
-  }
-
-  private async raiseRelations(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
-    const followers = edges.map(({ follower }) => follower)
-    await raiseVersions(this.collections, relationsOf(followers), tx)
   }
 
   /**

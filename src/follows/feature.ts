@@ -40,7 +40,7 @@ export const follows = defineFeature({
       visibilityFor,
       admission,
       follows,
-      keptRelations: new KeptRelations({ follows, restrictions, ...shareOfMemory(config, 1 / 8) }),
+      keptRelations: new KeptRelations({ follows, restrictions, ...shareOfMemory(core, 1 / 8) }),
       mutuals: new Mutuals(edges, follows, visibilityFor),
       suggestions: new Suggestions({ edges, follows, visibilityFor }),
       graph: new GraphPurge(collections, edges, stats, transactions),

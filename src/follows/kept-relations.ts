@@ -1,10 +1,9 @@
-import { Memory } from '../db/memory.ts'
 import { shareReads } from '../db/shared-reads.ts'
-import type { Stamping } from '../db/stamps.ts'
-import { relationsOf } from '../db/versions.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
-import type { RestrictionKind } from '../visibility/rules.ts'
+import { KeptValues } from '../memory/kept-values.ts'
+import type { ProcessMemory } from '../memory/process-memory.ts'
+import { isShown, type RestrictionKind } from '../visibility/rules.ts'
 import type { Follows } from './follows.ts'
 import type { Restrictions } from './restrictions.ts'
 
@@ -12,14 +11,14 @@ import type { Restrictions } from './restrictions.ts'
 export interface Relations {
   readonly followees: ReadonlySet<UserId>
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
+  /** The followees whose posts are proposed for the reader's timeline. */
+  readonly sources: readonly UserId[]
 }
 
 /** What is known about a reader. */
-interface Entry {
+interface KnownReader {
   /** Undefined if there are too many. */
   readonly relations: Relations | undefined
-  /** The versions before they were read. Undefined: the reader had none. */
-  readonly versions: readonly (string | undefined)[]
 }
 
 /** The most followees, and the most restrictions, that are kept of a reader. */
@@ -30,18 +29,15 @@ const [readersMax, sharedMax] = [16, 10_000]
 
 /** The parts that {@link KeptRelations} works with. */
 interface KeptRelationsParts {
+  readonly memory: ProcessMemory
   readonly follows: Pick<Follows, 'followeesOfAll'>
   readonly restrictions: Pick<Restrictions, 'restrictionsOfAll'>
   readonly bytesMax: number
-  readonly keptMsMax: number
 }
 
-/**
- * The relations of readers in memory. They are current while the version of the reader's relations is, and that of
- * registrations, which an import raises. A reader who comes once leaves no version in the database.
- */
+/** The relations of readers in memory. Each change of them changes the counters or the guard of the reader. */
 export class KeptRelations {
-  private readonly entries: Memory<Entry>
+  private readonly readers: KeptValues<KnownReader>
   private readonly readShared = shareReads(
     'relations',
     (readers: readonly UserId[]) => this.readAll([...new Set(readers)]),
@@ -49,30 +45,27 @@ export class KeptRelations {
   )
 
   constructor(private readonly parts: KeptRelationsParts) {
-    this.entries = new Memory({ ...parts, name: 'relations', largestShare: 1 / 16, bytesOf })
+    this.readers = new KeptValues({
+      ...parts,
+      name: 'relations',
+      largestShare: 1 / 16,
+      bytesOf,
+      follows: ['user_stats'],
+      changedBy: ({ key }) => String(key),
+    })
   }
 
   /**
-   * The relations of a reader. No command if they are in memory, otherwise two, which concurrent readers share; readers
-   * who have more than 10,000 of a kind together also have two commands each. For the second read of a reader, three more
-   * if the version is missing.
-   * @param stamping has seen the versions of the reader's relations and of registrations.
+   * The relations of a reader. Call it while memory is current. No command if they are in memory, otherwise two, which
+   * concurrent readers share; readers who have more than 10,000 of a kind together also have two commands each.
    * @returns undefined for a reader with more than 5,000 followees or restrictions.
    */
-  async load(reader: UserId, stamping: Stamping): Promise<Relations | undefined> {
-    const subjects = [...relationsOf([reader]), 'registrations' as const]
-    const entry = this.entries.get(reader)
-    const versions = entry
-      ? await stamping.see(subjects)
-      : subjects.map((one) => stamping.valueOf(one))
-    const isCurrent =
-      entry !== undefined &&
-      versions.every((one, at) => one !== undefined && one === entry.versions[at])
-    this.entries.countRead(isCurrent)
-    if (isCurrent) return entry.relations
-    const relations = await this.read(reader)
-    this.entries.set(reader, { relations, versions })
-    return relations
+  async load(reader: UserId): Promise<Relations | undefined> {
+    const found = await this.readers.load([reader], true, async () => {
+      const relations = await this.read(reader)
+      return new Map([[reader, { relations }]])
+    })
+    return found.get(reader)?.relations
   }
 
   private async read(reader: UserId): Promise<Relations | undefined> {
@@ -95,13 +88,16 @@ export class KeptRelations {
     const foundOf = (reader: UserId): Relations | undefined => {
       const followees = new Set((edgesOf.get(reader) ?? []).map(({ followee }) => followee))
       const own = restricted.get(reader) ?? new Map()
-      return Math.max(followees.size, own.size) > relationsMax
-        ? undefined
-        : { followees, restrictions: own }
+      if (Math.max(followees.size, own.size) > relationsMax) return undefined
+      const facts = { restrictions: own }
+      const sources = [...followees].filter(
+        (user) => user !== reader && isShown('FOLLOWEE', reader, { user }, facts),
+      )
+      return { followees, restrictions: own, sources }
     }
     return new Map(readers.map((reader) => [reader, foundOf(reader)]))
   }
 }
 
-const bytesOf = ({ relations }: Entry): number =>
-  500 + (relations ? 100 * relations.followees.size + 300 * relations.restrictions.size : 0)
+const bytesOf = ({ relations }: KnownReader): number =>
+  500 + (relations ? 120 * relations.followees.size + 300 * relations.restrictions.size : 0)

@@ -3,7 +3,6 @@ import type { Collections } from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import type { Filter } from '../db/mongo.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { inRange, type KeyRange } from '../jobs/ranges.ts'
 import type { Pause } from '../jobs/runner.ts'
 import { rangeSliceMs, timeSlice } from '../jobs/time-slice.ts'
@@ -38,7 +37,7 @@ interface SomeEdges {
  */
 export class GraphPurge {
   constructor(
-    private readonly collections: Pick<Collections, 'follow_events' | 'restrictions' | 'versions'>,
+    private readonly collections: Pick<Collections, 'follow_events' | 'restrictions'>,
     private readonly edges: Edges,
     private readonly stats: UserStats,
     private readonly transactions: Transactions,
@@ -134,7 +133,7 @@ export class GraphPurge {
     return this.transactions.run(async (tx) => {
       const some = { ...mutes, owner: { $in: owners } }
       const { deletedCount } = await restrictions.deleteMany(some, { session: tx.session })
-      await raiseVersions(this.collections, relationsOf(owners), tx)
+      await this.stats.lock(tx, owners as UserId[])
       return deletedCount
     })
   }
@@ -149,17 +148,17 @@ export class GraphPurge {
         .limit(batchSize)
         .toArray()
       if (docs.length === 0) return 0
-      const changed = new Set<string>([owner])
+      const changed = new Set<UserId>([owner])
       for (const [kind, mirror] of mirrorKinds) {
         const others = docs.filter((doc) => doc.kind === kind).map(({ other }) => other)
         if (others.length === 0) continue
         const mirrors = { owner: { $in: others }, other: owner, kind: mirror }
         await restrictions.deleteMany(mirrors, { session })
-        for (const other of others) changed.add(other)
+        for (const other of others) changed.add(other as UserId)
       }
       const ids = docs.map(({ _id }) => _id)
       await restrictions.deleteMany({ owner, _id: { $in: ids } }, { session })
-      await raiseVersions(this.collections, relationsOf(changed), tx)
+      await this.stats.lock(tx, [...changed])
       return docs.length
     })
   }

@@ -7,7 +7,6 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { rangesByOwner } from '../db/pages.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { raiseVersions, relationsOf } from '../db/versions.ts'
 import { badInput } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { groupBy } from '../lib/batch.ts'
@@ -26,7 +25,7 @@ export interface Restriction {
 
 /** The parts that {@link Restrictions} works with. */
 export interface RestrictionsParts {
-  readonly collections: Pick<Collections, 'restrictions' | 'versions'>
+  readonly collections: Pick<Collections, 'restrictions'>
   readonly edges: Edges
   readonly stats: UserStats
   readonly outbox: Outbox
@@ -206,8 +205,6 @@ export class Restrictions {
       const standing = (await this.restrictionsFor(actor, [other], tx)).get(other)
       if (kinds[0] && standing?.has(kinds[0])) return false
       await collections.restrictions.insertMany(docs, { session: tx.session })
-      const owners = docs.map(({ owner }) => owner)
-      await raiseVersions(collections, relationsOf(owners), tx)
       await effect(tx)
       return true
     }
@@ -221,7 +218,7 @@ export class Restrictions {
     kind: 'MUTE' | 'BLOCK',
     idempotencyKey: IdempotencyKey | undefined,
   ): Promise<boolean> {
-    const { collections, transactions } = this.parts
+    const { collections, stats, transactions } = this.parts
     return transactions.run(async (tx) => {
       const own = { owner: actor, other, kind }
       const lifted = await collections.restrictions.deleteOne(own, { session: tx.session })
@@ -230,8 +227,7 @@ export class Restrictions {
         const mirror = { owner: other, other: actor, kind: 'BLOCKED_BY' as const }
         await collections.restrictions.deleteOne(mirror, { session: tx.session })
       }
-      const owners = kind === 'BLOCK' ? [actor, other] : [actor]
-      await raiseVersions(collections, relationsOf(owners), tx)
+      await stats.lock(tx, kind === 'BLOCK' ? [actor, other] : [actor])
       return true
     }, idempotencyKey)
   }

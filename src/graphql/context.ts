@@ -5,9 +5,9 @@ import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
 import type { ActsFor, Role, Subject, SubjectIssuer } from '../users/subject.ts'
 import { subjectKey } from '../users/subjects.ts'
-import type { Keeping } from './kept-answers.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import type { Charge, Charged, Client, RateLimitState } from './rate-limit.ts'
+import type { RequestState } from './request-state.ts'
 
 /** The document of a request. */
 export interface ReadDocument {
@@ -23,7 +23,7 @@ export interface ReadDocument {
 /** What a context takes from its request. */
 interface RequestParts {
   readonly id: string
-  readonly keeping?: Keeping | undefined
+  readonly state?: RequestState | undefined
   readonly read?: ReadDocument | undefined
 }
 
@@ -55,8 +55,8 @@ export class Context {
   /** Not a #private field: Apollo copies the context of each request. */
   private current: Loaders | undefined
   readonly requestId: string
-  /** Whether the answer may be kept, and under which versions. */
-  readonly keeping: Keeping | undefined
+  /** What earlier steps told of the request. */
+  readonly state: RequestState | undefined
   /** The document that is executed. */
   readonly read: ReadDocument | undefined
   /** The client in the rate limits. */
@@ -77,20 +77,20 @@ export class Context {
   constructor(
     readonly services: Services,
     { signIn, client }: Sender,
-    { id, keeping, read }: RequestParts,
+    { id, state, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
     this.signIn = signIn
     this.viewer = signIn?.viewer
     this.requestId = id
-    this.keeping = keeping
+    this.state = state
     this.read = read
     this.client = client
   }
 
   get loaders(): Loaders {
-    this.current ??= createLoaders(this.services, this.viewer, this.keeping?.stamping)
+    this.current ??= createLoaders(this.services, this.viewer)
     return this.current
   }
 

@@ -77,7 +77,7 @@ export const costPlugin = (
         const storing = resolved.metrics.persistedQueryRegister
           ? Math.min(persisted.priceOf(queryHash, source), limits.cost - requested)
           : 0
-        const charged = mutations === 0 ? contextValue.keeping?.chargeOf(requested) : undefined
+        const charged = mutations === 0 ? contextValue.state?.chargeOf(requested) : undefined
         const { paid = 0, charge: paidBy } = contextValue.read ?? {}
         charge = charged?.charge ?? paidBy
         const due = Math.max(paid, (charged ? 0 : requested) + storing)
@@ -86,7 +86,6 @@ export const costPlugin = (
         }
         if (charge?.refusal) throw requestError(charge.refusal)
         contextValue.rateLimit = charge?.state
-        contextValue.keeping?.noteCost(requested)
       },
       willSendResponse: async ({ response: { body, http } }) => {
         for (const [name, value] of Object.entries(charge?.headers ?? {}))

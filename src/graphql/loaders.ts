@@ -1,6 +1,5 @@
 import DataLoader from 'dataloader'
 import type { Account } from '../db/collections.ts'
-import type { Stamping } from '../db/stamps.ts'
 import type { EngagementKind } from '../engagement/kinds.ts'
 import type { TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import type { PageFacts } from '../feed/timeline/page-facts.ts'
@@ -104,7 +103,6 @@ const listLoader = <O extends Owner, Item, More>(
  * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
  * Requests share no loaders. A request replaces its loaders after every mutation.
  * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous request.
- * @param stamping of a query whose answer is kept. Undefined: it is not.
  */
 export function createLoaders(
   {
@@ -122,7 +120,6 @@ export function createLoaders(
     feed,
   }: Services,
   viewer: UserId | undefined,
-  stamping: Stamping | undefined,
 ) {
   const none = async () => new Set<UserId>()
   const relations = loader<UserId, ReadonlySet<RestrictionKind>>(async (ids) =>
@@ -198,7 +195,7 @@ export function createLoaders(
       Promise.all(viewers.map((one) => suggestions.load(one))),
     ),
     timeline: new DataLoader<TimelineRequest, TimelinePage, string>(
-      async (requests) => (viewer ? readTimelines(feed, viewer, requests, stamping) : []),
+      async (requests) => (viewer ? readTimelines(feed, viewer, requests) : []),
       { maxBatchSize: batchMax, cacheKeyFn: (request) => JSON.stringify(request) },
     ),
   }
@@ -211,22 +208,21 @@ export type Loaders = ReturnType<typeof createLoaders>
  * @param group the group of the pages. The viewer may also follow authors outside the group.
  */
 export function primeLoaders(
-  { user, live, viewerFollows, restrictions, stats, viewerHas }: Loaders,
+  { user, live, viewerFollows, restrictions, viewerHas }: Loaders,
   pages: readonly PageFacts[],
   group: string | undefined,
 ): void {
   for (const page of pages) {
-    const { accounts, followed, restrictions: byAuthor, stats: counted, profiles } = page
+    const { accounts, followed, restrictions: byAuthor } = page
     for (const author of page.authors) {
       // Of authors that the viewer does not follow, no account is loaded.
-      if (accounts && !accounts.has(author)) continue
+      if (!accounts.has(author)) continue
       live.prime(author, page.live.get(author) ?? null)
       if (group === undefined || followed.has(author)) {
         viewerFollows.prime(author, followed.has(author))
       }
       restrictions.prime(author, byAuthor.get(author) ?? null)
-      if (counted) stats.prime(author, counted.get(author) ?? null)
-      if (profiles) user.prime(author, profiles.get(author) ?? null)
+      user.prime(author, accounts.get(author)?.profile ?? null)
     }
     for (const { id, author } of page.posts.values()) {
       const known = page.summaries?.get(id)?.viewerHas

@@ -1,5 +1,7 @@
+import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { measureCache } from '../metrics/caches.ts'
+import { readDocumentName, readMembers } from './named-documents.ts'
 
 /** The most bytes of all stored documents, and of one. */
 const [bytesMax, documentBytesMax] = [8 * 1024 ** 2, 32 * 1024]
@@ -58,6 +60,20 @@ export class PersistedDocuments {
     const bytes = Buffer.byteLength(text)
     return bytes > documentBytesMax || this.has(hash) ? 0 : Math.ceil(bytes / bytesPerPrice)
   }
+}
+
+/**
+ * Matches each URL with a parameter `query`, whose name may be encoded, and few others. A part of the URL belongs to one
+ * match at most, so a long URL takes no longer than its length.
+ */
+const mayHaveQuery = /[?&](?:query=|[^=&?]*%)/
+
+/** Whether a request brings a document that its execution stores. */
+export function registersDocument(request: FastifyRequest, persisted: PersistedDocuments): boolean {
+  // Most requests by GET have no document, and need not be parsed.
+  if (request.method === 'GET' && !mayHaveQuery.test(request.url)) return false
+  const name = readDocumentName(readMembers(request))
+  return name?.query !== undefined && name.hash !== undefined && !persisted.has(name.hash)
 }
 
 /** What Apollo begins each key with. */

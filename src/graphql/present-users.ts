@@ -9,7 +9,7 @@ import type { Selection } from './selection.ts'
 import type { User } from './types/user.ts'
 
 /** Whether a selection on User needs the profile. */
-export const needsProfile = (user: Selection): boolean => user.has(...profileFields)
+const needsProfile = (user: Selection): boolean => user.has(...profileFields)
 
 /** The fields of a user that its counters answer. */
 export const countFields = ['followerCount', 'followingCount', 'postCount'] as const

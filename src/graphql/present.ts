@@ -243,12 +243,6 @@ interface Texted {
 const mentionedAmong = (all: readonly (readonly NamedFacet[] | undefined)[]): UserId[] =>
   all.flatMap((facets = []) => facets.flatMap(({ mentioned }) => mentioned ?? []))
 
-/** The mentioned users that a selection on objects with texts shows. */
-export const mentionedIn = (texts: readonly Texted[], selection: Selection): UserId[] =>
-  selection.of('facets').has('user')
-    ? mentionedAmong(texts.map(({ text = '', facets }) => nameFacets(text, facets)))
-    : []
-
 /**
  * The facets of texts as plain objects, in the order of the texts. Undefined without a text. Loads the mentioned users of
  * all texts together, if they are selected: as {@link presentUsers}, and one command for the blocks that hide them.

@@ -39,7 +39,7 @@ const unknownNamePrice = 1
  * is charged before it is parsed, and refused unread if the client has used up its limit. Variables of a large request are
  * charged before they are read. The operation is charged the rest of its cost. Trusted documents are free. No command, or
  * that of the store of rate limits for a new document and for a large request.
- * Call it after {@link answerAgain}, and before the route is added.
+ * Call it before the route is added.
  */
 export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts): void {
   const { schema, introspection, persisted, trusted, limiter, senderOf } = parts

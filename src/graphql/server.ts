@@ -8,7 +8,6 @@ import fastifyApollo from '@as-integrations/fastify'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
-import { keptMsMaxOf } from '../feed/feeds.ts'
 import { compressAnswers } from '../http/compression.ts'
 import { allowOrigins } from '../http/cors.ts'
 import { errorBody } from '../http/error-body.ts'
@@ -33,14 +32,13 @@ import type { Log } from '../log.ts'
 import { knowOperations, operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
-import { answerAgain, keepPlugin } from './answer-again.ts'
 import { createAuthenticate } from './auth.ts'
 import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
 import { errorPlugin, formatError } from './errors.ts'
-import { KeptAnswers } from './kept-answers.ts'
 import { KeySets } from './key-sets.ts'
 import { limits } from './limits.ts'
+import { answerNotModified } from './not-modified.ts'
 import { PersistedDocuments } from './persisted-documents.ts'
 import { answerPlanned } from './planned/answer-planned.ts'
 import { MemoryStore, RateLimiter, SharedStore } from './rate-limit.ts'
@@ -154,7 +152,6 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
       errorPlugin(log),
       documentPlugin,
       costPlugin(limiter, persisted),
-      keepPlugin,
       scopePlugin,
       tracePlugin,
     ],
@@ -169,18 +166,13 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   http.decorateRequest('signedIn', undefined)
   http.decorateRequest('sender', undefined)
   prepareRequests(http, config.http.requestMsMax, (request) => signIns.prepare(request))
-  const answers = new KeptAnswers({
-    bytesMax: (config.feed.pageCacheMb * 1024 * 1024) / 2,
-    keptMsMax: keptMsMaxOf(config.feed),
-  })
-  const { stamping, summaries } = services
-  answerAgain(http, { answers, stamping, summaries, limiter, persisted, senderOf })
+  answerNotModified(http, senderOf)
   const { trusted } = parts
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, senderOf })
-  const { feed, keptPosts, pageFacts } = services
-  answerPlanned(http, { schema, feed, keptPosts, pageFacts, limiter, persisted, senderOf })
+  const { feed, keptPosts } = services
+  answerPlanned(http, { schema, feed, keptPosts, limiter, persisted, senderOf })
   await http.register(fastifyApollo(apollo), {
     path: graphqlPath,
     method: ['GET', 'POST'],

@@ -1,4 +1,3 @@
-import type { Stamping } from '../db/stamps.ts'
 import type { FeedService } from '../feed/timeline/feed-service.ts'
 import type { Projection, TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import { groupBy } from '../lib/batch.ts'
@@ -18,14 +17,11 @@ export async function readTimelines(
   feed: Pick<FeedService, 'timeline'>,
   reader: UserId,
   requests: readonly TimelineRequest[],
-  stamping?: Stamping,
 ): Promise<readonly (TimelinePage | Error)[]> {
   const pages = new Map<TimelineRequest, TimelinePage | Error>()
   await Promise.all(
     [...groupBy(requests, readKeyOf).values()].map(async (alike) => {
-      const page = await feed
-        .timeline(reader, largestOf(alike), stamping)
-        .catch((error: Error) => error)
+      const page = await feed.timeline(reader, largestOf(alike)).catch((error: Error) => error)
       for (const one of alike) {
         const isError = page instanceof Error
         pages.set(one, isError ? page : narrowTimeline(page, one.window))
@@ -52,7 +48,6 @@ function largestOf(alike: readonly TimelineRequest[]): TimelineRequest {
     ...first,
     window: { ...first.window, limit: Math.max(...alike.map(({ window }) => window.limit)) },
     projection: projections[Math.max(...ranks)] as Projection,
-    profiles: alike.some(({ profiles }) => profiles),
     counts: alike.some(({ counts }) => counts),
     viewerHas: alike.some(({ viewerHas }) => viewerHas),
     pending: alike.some(({ pending }) => pending),

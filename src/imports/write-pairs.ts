@@ -171,7 +171,7 @@ export async function writePairs(
   const others = new Map([...changes].filter(([id]) => !opened.has(id)))
   if (others.size > 0) await stats.change(tx, others)
   if (follows.length > 0) {
-    await edges.insertPairs(tx, follows).catch((error: unknown) => {
+    await edges.store(tx, follows).catch((error: unknown) => {
       // The transaction is tried again.
       if (isDuplicateKey(error)) rules.looksForEdges = true
       throw error

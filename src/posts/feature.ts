@@ -4,6 +4,7 @@ import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
 import { KeptPosts } from './kept-posts.ts'
 import { Posts } from './posts.ts'
+import { Tails } from './tails.ts'
 import { Tombstones } from './tombstones.ts'
 
 /** Posts: texts with facets, attachments, tombstones of what was liked. */
@@ -20,7 +21,8 @@ export const posts = defineFeature({
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)
     return {
       posts: new Posts({ ...core, tombstones }),
-      keptPosts: new KeptPosts(shareOfMemory(core.config, 1 / 4)),
+      keptPosts: new KeptPosts(shareOfMemory(core, 1 / 2)),
+      tails: new Tails(shareOfMemory(core, 1 / 4)),
     }
   },
   tasks: () => ({}),

@@ -1,69 +1,83 @@
-import { Memory, type MemoryBounds } from '../db/memory.ts'
 import type { PostRef } from '../lib/ids.ts'
+import { type Filling, KeptValues } from '../memory/kept-values.ts'
+import type { ProcessMemory } from '../memory/process-memory.ts'
 import type { KeptAccount } from '../users/kept-accounts.ts'
 import type { Post } from './post.ts'
 
 /** The number of renderings of a post that are kept. */
 const renderingsMax = 4
 
-interface Entry {
+/** A post in memory. */
+interface KeptPost {
   readonly post: Post
   /** Its texts in answers, by the names of what rendered them. An object as a key would keep all that it refers to. */
   readonly renderings: Map<string, readonly string[]>
-  /** The account of the author when the post was read. A deletion of one of its posts changes it. */
-  readonly author: KeptAccount
+  /** The account of the author that the renderings show. */
+  author: KeptAccount | undefined
 }
 
-/**
- * The content of posts in memory, for all readers together. A post is current while the account of its author is the
- * same. Its counts are those of no particular time.
- */
+/** A read of posts whose results are kept. */
+export interface PostFilling extends Disposable {
+  keep(post: Post): void
+}
+
+/** The content of posts in memory, for all readers together. Their counts are those of no particular time. */
 export class KeptPosts {
-  private readonly entries: Memory<Entry>
+  private readonly posts: KeptValues<KeptPost>
 
-  constructor(bounds: Pick<MemoryBounds<Entry>, 'bytesMax' | 'keptMsMax'>) {
-    this.entries = new Memory({ ...bounds, name: 'posts', bytesOf })
+  constructor(parts: { readonly memory: ProcessMemory; readonly bytesMax: number }) {
+    this.posts = new KeptValues({
+      ...parts,
+      name: 'posts',
+      follows: ['posts'],
+      changedBy: ({ key }) => String(key),
+      bytesOf,
+    })
   }
 
-  /** A post of an author. Undefined if it is not in memory, or was deleted. @param author as it is now. */
-  get({ id, author: user }: PostRef, author: KeptAccount): Post | undefined {
-    const entry = this.entries.get(id)
-    const isCurrent = entry?.author === author && entry.post.author === user
-    this.entries.countRead(isCurrent)
-    return isCurrent ? entry.post : undefined
+  /** A post of an author. Undefined if it is not in memory. */
+  get({ id, author }: PostRef): Post | undefined {
+    const post = this.posts.get(id)?.post
+    return post?.author === author ? post : undefined
   }
 
-  /** Keeps a post that was read after the versions under which the account of its author is current. */
-  keep(post: Post, author: KeptAccount): void {
-    this.entries.set(post.id, { post, author, renderings: new Map() })
+  /** Call it before posts are read that may be kept. */
+  beginFilling(): PostFilling {
+    const filling: Filling<KeptPost> = this.posts.beginFilling()
+    return {
+      keep: (post) => filling.keep(post.id, { post, renderings: new Map(), author: undefined }),
+      [Symbol.dispose]: () => filling[Symbol.dispose](),
+    }
   }
 
   /**
    * The texts of a post in an answer, which are kept with the post if it is in memory.
+   * @param author as it is now.
    * @param by names what renders them: the same name renders the same texts.
    */
   renderOnce(
-    ref: PostRef,
+    { id }: PostRef,
     author: KeptAccount,
     by: string,
     render: () => readonly string[],
   ): readonly string[] {
-    const entry = this.entries.get(ref.id)
-    if (entry?.author !== author) return render()
-    const known = entry.renderings.get(by)
+    const kept = this.posts.get(id)
+    if (!kept) return render()
+    if (kept.author !== author) kept.renderings.clear()
+    kept.author = author
+    const known = kept.renderings.get(by)
     if (known) return known
     const rendered = render()
-    const [oldest] = entry.renderings.keys()
-    if (oldest !== undefined && entry.renderings.size >= renderingsMax)
-      entry.renderings.delete(oldest)
-    entry.renderings.set(by, rendered)
-    // For its size.
-    this.entries.set(ref.id, entry)
+    const [oldest] = kept.renderings.keys()
+    if (oldest !== undefined && kept.renderings.size >= renderingsMax)
+      kept.renderings.delete(oldest)
+    kept.renderings.set(by, rendered)
+    this.posts.resize(id, kept)
     return rendered
   }
 }
 
-function bytesOf({ post, renderings }: Entry): number {
+function bytesOf({ post, renderings }: KeptPost): number {
   const { text, attachments, facets = [] } = post
   const rendered = [...renderings]
     .flatMap(([by, texts]) => [by, ...texts])

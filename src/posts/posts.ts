@@ -9,7 +9,6 @@ import { idIn, idRange, rangesByOwner } from '../db/pages.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import { SharedTransactions } from '../db/shared-transactions.ts'
 import type { Tx } from '../db/transaction.ts'
-import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
@@ -36,7 +35,7 @@ import type { Tombstones } from './tombstones.ts'
 
 /** The parts that {@link Posts} works with. */
 export interface PostsParts extends PublishingParts {
-  readonly collections: Pick<Collections, 'posts' | 'versions'>
+  readonly collections: Pick<Collections, 'posts'>
   readonly tombstones: Tombstones
   readonly handles: Handles
   readonly validators: readonly ContentValidator[]
@@ -128,11 +127,7 @@ export class Posts {
     if (author !== actor)
       throw new DomainError('FORBIDDEN', 'Only the author of a post may delete it')
     const { collections, stats, tombstones, outbox, transactions } = this.parts
-    const raise = (tx: Tx) => raiseVersions(collections, changesOfAccounts([author]), tx)
-    const lock = async (tx: Tx) => {
-      await stats.lock(tx, [author])
-      await raise(tx)
-    }
+    const lock = (tx: Tx) => stats.lock(tx, [author])
     const work = async (tx: Tx) => {
       const filter = { author, _id: toObjectId(id) }
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
@@ -141,8 +136,6 @@ export class Posts {
       const counted = (await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor)
       const queue = counted ? queueFor(counted) : 'QUICK'
       await outbox.enqueue(tx, outbox.reactionsTo('post.deleted', { author, post: id }, queue))
-      // Last, because deletions by other authors of the group wait for it.
-      await raise(tx)
       return true
     }
     return transactions.run(lockedAgain(lock, work), idempotencyKey)
@@ -275,7 +268,6 @@ export class Posts {
       const gone = { author, _id: { $in: batch.map(({ _id }) => _id) } }
       if (batch.length > 0) await collections.posts.deleteMany(gone, { session })
       await tombstones.insert(tx, batch)
-      await raiseVersions(collections, changesOfAccounts([author]), tx)
     }
     return split(await cutFollowers(), { ids, remove })
   }

@@ -1,4 +1,3 @@
-import { Stamping } from '../db/stamps.ts'
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkAccounts } from '../integrity/invariants/accounts.ts'
 import { checkHandlesAndSubjects } from '../integrity/invariants/handles-and-subjects.ts'
@@ -14,7 +13,8 @@ import { Users } from './users.ts'
 export const accounts = defineFeature({
   name: 'accounts',
   reactions: {},
-  create: ({ config, collections, outbox, transactions, versions, now }: Core) => {
+  create: (core: Core) => {
+    const { config, collections, outbox, transactions, now } = core
     const stats = new UserStats(collections)
     const reserved = new ReservedNames(config.users.reservedHandles)
     const handles = new Handles({ collections, stats, reserved, now })
@@ -27,10 +27,8 @@ export const accounts = defineFeature({
     const handleDesk = new HandleDesk({
       ...{ collections, transactions, reserved, handles, stats, handleReservedDays, now },
     })
-    const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(config, 1 / 8) })
-    /** Sees the versions of a request. */
-    const stamping = () => new Stamping(versions, keptAccounts)
-    return { stats, handles, handleDesk, subjects, users, keptAccounts, stamping }
+    const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(core, 1 / 8) })
+    return { stats, handles, handleDesk, subjects, users, keptAccounts }
   },
   tasks: () => ({}),
   removal: () => ({}),

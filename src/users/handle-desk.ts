@@ -2,7 +2,6 @@ import type { Collections, FormerHandle, UserDoc } from '../db/collections.ts'
 import { conforms } from '../db/shape.ts'
 import { shapes } from '../db/shapes.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import type { Handle, UserId } from '../lib/ids.ts'
 import { keptBeside } from './former-handles.ts'
@@ -57,7 +56,7 @@ export interface MoveOptions {
 
 /** The parts that {@link HandleDesk} works with. */
 interface HandleDeskParts {
-  readonly collections: Pick<Collections, 'handles' | 'users' | 'versions'>
+  readonly collections: Pick<Collections, 'handles' | 'users'>
   readonly transactions: Transactions
   readonly handles: Handles
   readonly stats: Pick<UserStats, 'liveAmong'>
@@ -145,11 +144,9 @@ export class HandleDesk {
         ? await this.planOther(tx, before, other, renameTo)
         : { renamed: [], writes: other ? [this.forgetFormer(other.account, handle)] : [] }
       const taken = this.planTarget(target, handle)
-      const raise: Write = (own) =>
-        raiseVersions(this.parts.collections, changesOfAccounts(accountsIn([taken, freed])), own)
       return {
         ...{ changed: true, before, after, renamed: [...taken.renamed, ...freed.renamed] },
-        writes: [...freed.writes, ...taken.writes, raise],
+        writes: [...freed.writes, ...taken.writes],
       }
     })
   }

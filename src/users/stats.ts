@@ -9,7 +9,7 @@ import { findAtOnce } from '../db/find-at-once.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
-import { changesOfAccounts, newValue, raiseVersions } from '../db/versions.ts'
+import { newValue } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -89,7 +89,7 @@ export class UserStats {
     this.readAccounts(ids),
   )
 
-  constructor(private readonly collections: Pick<Collections, 'user_stats' | 'versions'>) {
+  constructor(collections: Pick<Collections, 'user_stats'>) {
     this.stats = collections.user_stats
   }
 
@@ -277,7 +277,7 @@ export class UserStats {
   }
 
   /**
-   * Creates the counters of new accounts. No page shows a user without account, so no version changes. One command.
+   * Creates the counters of new accounts. One command.
    * @param counts what some of the counters begin with. Default: zero.
    */
   async open(
@@ -299,9 +299,8 @@ export class UserStats {
     )
   }
 
-  /** Deletes the counters of accounts: from now on, no write adds an edge or a post to them. Two commands. */
+  /** Deletes the counters of accounts: from now on, no write adds an edge or a post to them. One command. */
   async close(tx: Tx, ids: readonly UserId[]): Promise<void> {
     await this.stats.deleteMany({ _id: { $in: [...ids] } }, { session: tx.session })
-    await raiseVersions(this.collections, changesOfAccounts(ids), tx)
   }
 }

@@ -8,7 +8,6 @@ import { conforms } from '../db/shape.ts'
 import { shapes } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
-import { changesOfAccounts, raiseVersions } from '../db/versions.ts'
 import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type Handle, isMintedUserId, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
@@ -54,7 +53,7 @@ export interface Deleted {
 
 /** The parts that {@link Users} works with. */
 export interface UsersParts {
-  readonly collections: Pick<Collections, 'users' | 'versions'>
+  readonly collections: Pick<Collections, 'users'>
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -269,7 +268,6 @@ export class Users {
       )
       if (!updated) throw noAccount()
       if (!conforms(shapes.users, updated)) throw malformedData()
-      await raiseVersions(collections, changesOfAccounts([actor]), tx)
       return toUser(updated)
     }, idempotencyKey)
     return this.currentOf(changed)

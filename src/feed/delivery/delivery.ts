@@ -14,7 +14,6 @@ import type { ByStrategy } from '../strategies/list.ts'
 import {
   bindRegistration,
   type MaterialisedStrategy,
-  type OutdateTimelines,
   type StoredTimelines,
 } from '../strategies/strategy.ts'
 import type { DeliveryFactsReader } from './delivery-facts.ts'
@@ -38,7 +37,6 @@ export interface DeliveryParts {
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
-  readonly outdateTimelines: OutdateTimelines
   /** Number of followers up to which the process that created the post delivers it. */
   readonly inlineMax: number
 }
@@ -202,7 +200,6 @@ export class Delivery {
 
   /** Opens the stored timelines of one strategy. Sends no command. */
   openTimeline(registration: Registration): StoredTimelines {
-    const { strategies, outdateTimelines } = this.parts
-    return bindRegistration(strategies[registration._id], registration, outdateTimelines)
+    return bindRegistration(this.parts.strategies[registration._id], registration)
   }
 }

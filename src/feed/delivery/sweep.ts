@@ -2,7 +2,7 @@ import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import type { Transactions } from '../../db/transaction.ts'
-import { raiseVersions, type Versions } from '../../db/versions.ts'
+import type { Versions } from '../../db/versions.ts'
 import type { Run } from '../../jobs/lease.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
@@ -76,18 +76,14 @@ export class Sweep {
   }
 
   /**
-   * Raises the floors of all registrations to the age that this process keeps, with the version of the registrations: a
-   * page may read from its authors what it lacked before. Not while processes of the previous release may run, whose
-   * pages know no floors. A transaction of two commands, none if everything is kept.
+   * Raises the floors of all registrations to the age that this process keeps. Not while processes of the previous release
+   * may run, whose pages know no floors. A transaction of one command, none if everything is kept.
    */
   async raiseFloors(): Promise<void> {
-    const { collections, registry, transactions, versions, keptMs, now } = this.parts
+    const { registry, transactions, versions, keptMs, now } = this.parts
     if (keptMs === Number.POSITIVE_INFINITY || !(await versions.isOn('retention'))) return
     const floor = timeIdAt<PostId>(Math.max(0, now() - keptMs), '0'.repeat(12))
-    await transactions.run(async (tx) => {
-      if (await registry.raiseFloors(floor, tx))
-        await raiseVersions(collections, ['registrations'], tx)
-    })
+    await transactions.run((tx) => registry.raiseFloors(floor, tx))
   }
 
   /**

@@ -1,4 +1,3 @@
-import { groupsOfAccounts, type SeenVersions, type Versions } from '../../db/versions.ts'
 import type { Follows } from '../../follows/follows.ts'
 import { chunks, groupBy } from '../../lib/batch.ts'
 import { neighbour, type PostId, type PostRef, type UserId } from '../../lib/ids.ts'
@@ -33,14 +32,11 @@ export interface TimelineFillerParts {
   readonly entries: EntryReader
   readonly follows: Follows
   readonly posts: Posts
-  readonly versions: Versions
   readonly fanoutOnRead: FanoutOnRead
 }
 
 /** The posts of some readers' timelines. */
 interface Loaded {
-  /** The versions that every deletion of a post raises, read before the posts. Undefined if some writers raise none. */
-  readonly deletions: SeenVersions | undefined
   readonly refs: readonly PostRef[]
   readonly timelines: readonly WholeTimeline[]
 }
@@ -90,7 +86,6 @@ export class TimelineFiller {
   ): Promise<Loaded | undefined> {
     const { follows, posts, entries } = this.parts
     const edges = await follows.followeesOfAll(readers, readMax)
-    const deletions = await this.loadDeletions()
     if (edges.length === readMax) return undefined
     const followees = groupBy(edges, ({ user }) => user)
     const authorsOf = new Map(
@@ -114,13 +109,13 @@ export class TimelineFiller {
       const all = own.flatMap((author) => byAuthor.get(author) ?? [])
       return { reader, entries: all.sort((a, b) => (a.id < b.id ? 1 : -1)) }
     })
-    return { refs, timelines, deletions }
+    return { refs, timelines }
   }
 
   /** Adds timelines, then removes the posts that were deleted since they were read. */
   private async storeTimelines(
     registration: Registration,
-    { refs, timelines, deletions }: Loaded,
+    { refs, timelines }: Loaded,
     signal: AbortSignal,
   ): Promise<void> {
     const strategy = this.parts.delivery.openTimeline(registration)
@@ -128,10 +123,8 @@ export class TimelineFiller {
       signal.throwIfAborted()
       await strategy.mergeAll(few)
     }
-    if (!deletions || !areSame(deletions, await this.loadDeletions())) {
-      const readers = timelines.map(({ reader }) => reader)
-      await this.removeDeletedRefs(strategy, readers, refs)
-    }
+    const readers = timelines.map(({ reader }) => reader)
+    await this.removeDeletedRefs(strategy, readers, refs)
   }
 
   private async removeDeletedRefs(
@@ -195,19 +188,11 @@ export class TimelineFiller {
     await Promise.all(targets.map((strategy) => strategy.remove([reader], gone)))
   }
 
-  private async loadDeletions(): Promise<SeenVersions | undefined> {
-    const { versions } = this.parts
-    return (await versions.isOn('deletionsByVersion')) ? versions.load(groupsOfAccounts) : undefined
-  }
-
   /** The authors whose posts the strategy does not store. */
   private async celebritiesUnder(registration: Registration): Promise<CelebritySet> {
     return this.parts.celebrities.load(registration._id === inbox.name ? registration : undefined)
   }
 }
-
-const areSame = (then: SeenVersions, now: SeenVersions | undefined): boolean =>
-  now !== undefined && groupsOfAccounts.every((group) => then.get(group) === now.get(group))
 
 /** Cuts timelines into chunks of about 10,000 entries. */
 function* chunksByEntries(timelines: readonly WholeTimeline[]): Generator<WholeTimeline[]> {

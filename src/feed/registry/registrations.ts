@@ -5,7 +5,6 @@ import type { Collections, StrategyDoc } from '../../db/collections.ts'
 import type { Filter } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
-import { raiseVersions } from '../../db/versions.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
 import { descriptors, insertingNames, type MaterialisedName } from '../strategies/list.ts'
@@ -215,7 +214,7 @@ export class Registrations {
     })
   }
 
-  /** Runs a transaction that excludes other changes of registrations and import batches. Three commands and `work`'s. */
+  /** Runs a transaction that excludes other changes of registrations and import batches. Two commands and `work`'s. */
   async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
       await this.lockRegistrations(tx)
@@ -223,7 +222,7 @@ export class Registrations {
     })
   }
 
-  /** Makes this transaction collide with all others that read or change the set of registrations. Two commands. */
+  /** Makes this transaction collide with all others that read or change the set of registrations. One command. */
   async lockRegistrations(tx: Tx): Promise<void> {
     const { collections } = this.parts
     await collections.meta.updateOne(
@@ -231,7 +230,6 @@ export class Registrations {
       { $set: { value: this.mintEpoch() } },
       { ...tx, upsert: true },
     )
-    await raiseVersions(collections, ['registrations'], tx)
   }
 
   /** Loads the registered strategies that are not being dropped, as the transaction sees them. One command. */

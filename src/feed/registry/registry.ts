@@ -8,6 +8,8 @@ import { shareReads } from '../../db/shared-reads.ts'
 import type { Tx } from '../../db/transaction.ts'
 import type { KeyRange } from '../../jobs/ranges.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
+import { KeptValues } from '../../memory/kept-values.ts'
+import type { ProcessMemory } from '../../memory/process-memory.ts'
 import {
   descriptors,
   type FeedStrategyName,
@@ -79,40 +81,31 @@ export const isSameRegistration = (
  */
 export class Registry {
   private latest: Registered | undefined
-  /** The registrations under a version, if they do not change without a new one. */
-  private kept: { readonly version: string; readonly registered: Registered } | undefined
+  private readonly kept: KeptValues<Registered>
   private readonly share = shareReads('registrations', () => this.read())
 
-  constructor(private readonly strategies: Collections['strategies']) {}
+  /** @param bytesMax 0: nothing is kept. */
+  constructor(
+    private readonly strategies: Collections['strategies'],
+    { memory, bytesMax }: { readonly memory: ProcessMemory; readonly bytesMax: number },
+  ) {
+    this.kept = new KeptValues({
+      ...{ memory, bytesMax, name: 'registrations', largestShare: 1 },
+      follows: ['strategies'],
+      changedBy: () => 'all',
+      bytesOf: (registered) => 1_000 * registered.size + 100,
+    })
+  }
 
   /** Loads the current registrations with the progress of their back-fills. One command, to one shard. */
   async read(): Promise<Registered> {
-    return this.accept({ strategies: await this.strategies.find({}, singleBatch).toArray() })
+    this.latest = toRegistered(await this.strategies.find({}, singleBatch).toArray())
+    return this.latest
   }
 
   /** As {@link read}. Concurrent calls share the command. */
   async readShared(): Promise<Registered> {
     return this.share([])
-  }
-
-  /**
-   * The registrations under a version of them, or later ones. No command if this process has read them under this
-   * version and no back-fill is under way, whose progress raises no version. Otherwise one, shared.
-   * @param version that was read before. Undefined: there is none.
-   */
-  async readUnder(version: string | undefined): Promise<Registered> {
-    const { kept } = this
-    if (kept && kept.version === version) {
-      // A page that finds others than it has read under tries again under these.
-      this.latest = kept.registered
-      return kept.registered
-    }
-    const registered = await this.readShared()
-    const isSettled = [...registered.values()].every(
-      ({ complete, dropping }) => complete && !dropping,
-    )
-    this.kept = version !== undefined && isSettled ? { version, registered } : undefined
-    return registered
   }
 
   /** The stage that makes an aggregate read the registrations. See {@link accept}. */
@@ -124,6 +117,16 @@ export class Registry {
   /** The registrations that {@link lookUp} has read. Sends no command. */
   accept({ strategies }: RegistrationRow): Registered {
     this.latest = toRegistered(strategies)
+    return this.latest
+  }
+
+  /** As {@link read}: from memory, otherwise by a command that concurrent calls share. @param isCurrent whether memory is. */
+  async load(isCurrent: boolean): Promise<Registered> {
+    const found = await this.kept.load(['all'], isCurrent, async () => {
+      return new Map([['all', await this.readShared()]])
+    })
+    // A page that finds others than it has read under tries again under these.
+    this.latest = found.get('all') ?? new Map()
     return this.latest
   }
 

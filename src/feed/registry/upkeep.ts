@@ -25,9 +25,8 @@ export class Upkeep {
   ) {}
 
   /**
-   * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date, and raises the versions of kept
-   * answers. Three commands if no strategy is registered, otherwise four for a small import and up
-   * to ten for a large one.
+   * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date. Two commands if no strategy is
+   * registered, otherwise three for a small import and up to nine for a large one.
    */
   async leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void> {
     // A concurrent registration reads the batch, or the batch reads the registration.

@@ -1,8 +1,11 @@
 import type { Follows } from '../../follows/follows.ts'
+import type { KeptRelations } from '../../follows/kept-relations.ts'
 import { batches } from '../../lib/batch.ts'
 import type { PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
+import type { ProcessMemory } from '../../memory/process-memory.ts'
 import type { Posts } from '../../posts/posts.ts'
+import type { Tails } from '../../posts/tails.ts'
 import type { Visibility } from '../../visibility/visibility.ts'
 import type { Candidates, FeedStrategy, StrategyQuery, StrategyTexts } from './strategy.ts'
 
@@ -25,21 +28,31 @@ const authorsPerQuery = 200
 /** The number of followees whose mutes and blocks one command reads. */
 const restrictedMax = 1_000
 
+/** How often a page is composed from memory before it is read from the database: two fills may be needed. */
+const triesMax = 3
+
+/** The parts that {@link FanoutOnRead} works with. */
+export interface FanoutOnReadParts {
+  readonly follows: Follows
+  readonly posts: Posts
+  readonly visibilityFor: (viewer: UserId) => Visibility
+  readonly memory: ProcessMemory
+  readonly keptRelations: KeptRelations
+  readonly tails: Tails
+}
+
 /**
- * Assembles the timeline when it is read: the newest posts of all followees, and of the reader.
- * Sends one query for each 200 followees and reads at most one page from each author.
- * Each query after the first reads only the range in which its posts can still enter the page.
+ * Assembles the timeline when it is read: the newest posts of all followees, and of the reader. From memory where that
+ * reaches; what is missing is read, and kept. Otherwise it sends one query for each 200 followees and reads at most one page
+ * from each author. Each query after the first reads only the range in which its posts can still enter the page.
  * It stores nothing. The integrity checks compare the other strategies with it.
  */
 export class FanoutOnRead implements FeedStrategy {
-  constructor(
-    private readonly follows: Follows,
-    private readonly posts: Posts,
-    private readonly visibilityFor: (viewer: UserId) => Visibility,
-  ) {}
+  constructor(private readonly parts: FanoutOnReadParts) {}
 
   /**
-   * One covered command for each 1,000 followees, and one for each 200. If authors are excluded, one more for each
+   * None from memory; for a reader or followees that are not there, two and one for each 200 of them. Otherwise, as with a
+   * group, one covered command for each 1,000 followees, and one for each 200. If authors are excluded, one more for each
    * 1,000 followees: it leaves out all muted authors at once.
    */
   async proposeCandidates({
@@ -50,10 +63,28 @@ export class FanoutOnRead implements FeedStrategy {
   }: Omit<StrategyQuery, 'registration'>): Promise<
     Candidates & { readonly entries: readonly PostRef[] }
   > {
+    const kept = group === undefined ? await this.proposeKept(reader, range) : undefined
+    if (kept) return { entries: kept, complete: true, areKept: true }
     return {
       entries: await this.loadPosts(this.authors(reader, group, excludedAuthors), range),
       complete: true,
     }
+  }
+
+  /** The posts of the reader's followees in a range, from memory. Undefined if memory does not reach. */
+  private async proposeKept(reader: UserId, range: Range): Promise<readonly PostRef[] | undefined> {
+    const { memory, keptRelations, tails, posts } = this.parts
+    for (let tries = 1; tries <= triesMax; tries++) {
+      // A read that has filled memory may have seen more than memory, which must know as much before rules apply.
+      if (!(await memory.isCurrent())) return undefined
+      const relations = await keptRelations.load(reader)
+      if (!relations) return undefined
+      const { refs, missing } = tails.propose([reader, ...relations.sources], range)
+      if (missing.length === 0) return refs
+      const read = posts.refsByAuthors.bind(posts)
+      if (tries === triesMax || !(await tails.fill(missing, range, read))) return undefined
+    }
+    return undefined
   }
 
   /** Loads the posts of `authors` in a range, in its order. One covered command for each 200 authors. */
@@ -63,7 +94,7 @@ export class FanoutOnRead implements FeedStrategy {
   ): Promise<PostRef[]> {
     let page: PostRef[] = []
     for await (const batch of batches(authors, authorsPerQuery)) {
-      const found = await this.posts.refsByAuthors(batch, narrowed(range, page))
+      const found = await this.parts.posts.refsByAuthors(batch, narrowed(range, page))
       page = page.length === 0 ? found : merged(page, found, range)
     }
     return page
@@ -74,11 +105,12 @@ export class FanoutOnRead implements FeedStrategy {
     group: string | undefined,
     excludedAuthors: ReadonlySet<UserId>,
   ): AsyncGenerator<UserId> {
+    const { follows, visibilityFor } = this.parts
     if (group === undefined) yield reader
-    for await (const followees of batches(this.follows.followeesOf(reader, group), restrictedMax)) {
+    for await (const followees of batches(follows.followeesOf(reader, group), restrictedMax)) {
       const hidden =
         excludedAuthors.size > 0
-          ? await this.visibilityFor(reader).hiddenAmong('FOLLOWEE', followees)
+          ? await visibilityFor(reader).hiddenAmong('FOLLOWEE', followees)
           : excludedAuthors
       yield* followees.filter((user) => !excludedAuthors.has(user) && !hidden.has(user))
     }

@@ -120,7 +120,7 @@ export class Inbox implements MaterialisedStrategy {
     // Below the floor, these posts alone would make gaps.
     const above = cutAtFloor(posts, range, registration).entries
     const all = sortEntries([...stored.entries, ...above], range)
-    return { entries: all, complete: stored.complete, readsPosts: true }
+    return { entries: all, complete: stored.complete }
   }
 
   /** The celebrities that the page of a reader shows. One covered command for each 1,000 followees. */

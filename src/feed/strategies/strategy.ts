@@ -38,8 +38,8 @@ export interface Candidates {
   readonly entries: readonly Entry[]
   /** Whether fewer entries than requested mean the end of the range. If not, more entries may follow. */
   readonly complete: boolean
-  /** Whether a strategy that stores entries also read posts, which appear at their commit. Default: no. */
-  readonly readsPosts?: true
+  /** Whether they are existing posts in memory that was current, so that the facts in memory are as new. Default: no. */
+  readonly areKept?: true
 }
 
 /**
@@ -98,7 +98,7 @@ export interface MaterialisedStrategy extends FeedStrategy {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** A strategy's stored timelines under one registration. What adds posts also outdates what is kept of the timelines. */
+/** A strategy's stored timelines under one registration. */
 export interface StoredTimelines {
   readonly depthMax: number
   /** Adds a post to timelines. Not a post below the floor. */
@@ -114,7 +114,7 @@ export interface StoredTimelines {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** Outdates what is kept of readers' timelines, after the timelines were written. */
+/** Interim. */
 export type OutdateTimelines = (readers: readonly UserId[]) => Promise<void>
 
 /**
@@ -124,7 +124,6 @@ export type OutdateTimelines = (readers: readonly UserId[]) => Promise<void>
 export const bindRegistration = (
   strategy: MaterialisedStrategy,
   registration: StrategyDoc,
-  outdateTimelines: OutdateTimelines,
 ): StoredTimelines => {
   const floor = floorOf(registration)
   const isKept = ({ id }: Entry) => floor === undefined || id >= floor
@@ -132,18 +131,15 @@ export const bindRegistration = (
     depthMax: strategy.depthMax(registration),
     async deliver(entry, readers) {
       if (isKept(entry)) await strategy.deliver(entry, readers, registration)
-      await outdateTimelines(readers)
     },
     async merge(reader, segment) {
       const entries = segment.entries.filter(isKept)
       await strategy.merge(reader, { ...segment, entries }, registration)
-      await outdateTimelines([reader])
       return entries.length === segment.entries.length
     },
     async mergeAll(timelines) {
       if (strategy.mergeAll) await strategy.mergeAll(timelines)
       else for (const one of timelines) await mergeWhole(strategy, one, registration)
-      await outdateTimelines(timelines.map(({ reader }) => reader))
     },
     remove: (readers, posts, tx) => strategy.remove(readers, posts, registration, tx),
     deleteReader: (reader) => strategy.deleteReader(reader),

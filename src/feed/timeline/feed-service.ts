@@ -1,5 +1,4 @@
 import { isMalformedData } from '../../db/errors.ts'
-import type { Stamping } from '../../db/stamps.ts'
 import { badInput, checkAll, DomainError } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { chunks } from '../../lib/batch.ts'
@@ -71,7 +70,7 @@ export class FeedService {
     if (isMaterialised(standard) && !descriptors[standard].backfilled) return
     const elapsedMs = stopwatch()
     const window = { limit: warmUpPosts, backward: false }
-    const needs = { projection: 'content', profiles: true, viewerHas: true } as const
+    const needs = { projection: 'content', viewerHas: true } as const
     for (const batch of chunks(readers, warmUpAtOnce)) {
       if (elapsedMs() > warmUpMsMax) return
       const pages = batch.map((reader) => this.timeline(reader, { window, ...needs }))
@@ -83,19 +82,12 @@ export class FeedService {
   /**
    * Loads one page of the reader's timeline, newest first, without gaps or repeats along its cursors.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
-   * Cost: the strategy's commands, one for versions, and one for counts and posts that are not in memory. Where nothing is
-   * kept, one for all facts instead of these two. Two for the relations of the reader, and two for accounts, that are not
-   * in memory. The same again for each refill.
+   * Cost: the strategy's commands, and those of {@link PageFactsReader.load}. The same again for each refill.
    * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the reader waits. None
-   * for FANOUT_ON_READ. With `stamping`, those of {@link readSlice}.
-   * @param stamping of a request whose answer is kept while the stamp of the page is current. Default: no stamp.
+   * for FANOUT_ON_READ.
    */
-  async timeline(
-    reader: UserId,
-    request: TimelineRequest,
-    stamping?: Stamping,
-  ): Promise<TimelinePage> {
-    const { window, projection, profiles, viewerHas } = request
+  async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
+    const { window, projection, viewerHas } = request
     const counts = request.counts ?? projection === 'content'
     const { pending, watermarks } = this.parts
     const { strategy, group } = this.checkRequest(request)
@@ -105,14 +97,8 @@ export class FeedService {
       request.pending &&
       isMaterialised(strategy) &&
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
-    const query = { reader, group, projection, profiles, counts, viewerHas, range: rangeOf(window) }
-    // Versions that were read before the watermark could hide a delivery that ended since.
-    const isLate = request.watermark || request.pending
-    const { items, servedBy, isStored, facts, stamp } = await this.readSlice(
-      strategy,
-      query,
-      isLate ? stamping?.afresh() : stamping,
-    )
+    const query = { reader, group, projection, counts, viewerHas, range: rangeOf(window) }
+    const { items, servedBy, isStored, facts } = await this.readSlice(strategy, query)
     // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
     const any = async (range: Range) =>
@@ -125,7 +111,6 @@ export class FeedService {
       watermark: mark?.watermark,
       isCut: items.length > window.limit,
       facts,
-      stamp,
     }
   }
 
@@ -156,23 +141,15 @@ export class FeedService {
   }
 
   /**
-   * Reads a slice of a timeline, and the stamp of what decides it. A slice that shows posts at their commit has none:
-   * no version can tell. These are the slices of FANOUT_ON_READ, and of INBOX with celebrities that the reader follows.
+   * Reads a slice of a timeline.
    *
    * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or
    * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
    * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
-   * Cost: as of {@link timeline}, without `pending` and `watermark`. With `stamping`, one more for the versions of the
-   * reader, shared, and up to three more if one of them is missing.
+   * Cost: as of {@link timeline}, without `pending` and `watermark`.
    */
-  async readSlice(
-    name: FeedStrategyName,
-    request: TimelineQuery,
-    stamping?: Stamping,
-  ): Promise<TimelineSlice> {
+  async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry } = this.parts
-    const stamp = isMaterialised(name) ? await stamping?.begin(request.reader) : undefined
-    const query = { ...request, stamp }
     let registered = await registry.lastSeen()
     let isReadable = true
     for (let tries = 1; ; tries++) {
@@ -189,13 +166,10 @@ export class FeedService {
         const seen = list.facts.map((facts) => facts.registered)
         // A page without candidates has read no facts.
         if (isCovered && seen.length === 0) seen.push(await registry.read())
-        // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out
-        // on read continues the page below them, and the delivery of a post that it lacks is pending.
-        if (!list.isStored || list.readsPosts) stamp?.spoil()
         const { servedBy, isStored, facts } = list
         const items = slices.get(query.reader) ?? []
         if (!isCovered || seen.every((now) => isCurrent(registration, now.get(name))))
-          return { items, servedBy, isStored, facts, stamp: stamp?.finish() }
+          return { items, servedBy, isStored, facts }
         registered = await registry.lastSeen()
       } catch (error) {
         if (!isCovered || !this.isUnreadable(error)) throw error

@@ -1,4 +1,3 @@
-import type { Stamp, Stamping } from '../../db/stamps.ts'
 import { neighbour, type TimeId, type UserId } from '../../lib/ids.ts'
 import { pageSizeMax } from '../../lib/page.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
@@ -40,8 +39,6 @@ export interface News {
   readonly cursor: PollCursor
   /** The facts that were read about the authors. */
   readonly facts: readonly PageFacts[]
-  /** What decides the answer. Undefined if no versions were read, or something without a version decides it. */
-  readonly stamp: Stamp | undefined
 }
 
 /** Answers what is new in a timeline since a {@link PollCursor}, without a page. */
@@ -55,12 +52,10 @@ export class NewsReader {
    * Finds the posts above the watermark of the cursor that the poller does not hold.
    * With `changed`, it also reads the posts that the poller holds, at most 200, and compares.
    * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, or an invalid group.
-   * Cost: the commands of the watermark, those of the strategy, and one for facts. With `stamping`, those of
-   * {@link FeedService.readSlice}.
-   * @param stamping of a request whose answer is kept while its stamp is current. Default: no stamp.
+   * Cost: the commands of the watermark, those of the strategy, and those of facts. None from memory.
    * @see law L7
    */
-  async findNews(reader: UserId, request: NewsRequest, stamping?: Stamping): Promise<News> {
+  async findNews(reader: UserId, request: NewsRequest): Promise<News> {
     const { since, changed } = request
     const { strategy, group } = this.feed.checkRequest(request)
     // Read before the posts: later it would be above a post that appears in between.
@@ -70,8 +65,7 @@ export class NewsReader {
     const newerThan = isCompared ? since.floor : since.watermark
     const range = { newerThan, oldestFirst: false, limit }
     const query = { reader, group, projection: 'ref' as const, range }
-    // Versions that were read before the watermark could hide a delivery that ended since.
-    const slice = await this.feed.readSlice(strategy, query, stamping?.afresh())
+    const slice = await this.feed.readSlice(strategy, query)
     const items = slice.items.map(({ at }) => at)
     const isCut = items.length >= limit
     const held = new Set(since.recent)
@@ -84,7 +78,6 @@ export class NewsReader {
       changed: isCompared ? isCut || !isAsHeld(since, items) : since.outdated,
       cursor: isCut ? since : advance(since, { watermark, oldestFresh: fresh.at(-1)?.at, isShort }),
       facts: slice.facts,
-      stamp: slice.stamp,
     }
   }
 }

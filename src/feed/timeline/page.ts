@@ -1,4 +1,3 @@
-import type { Stamp, StampBuilder } from '../../db/stamps.ts'
 import type { PostRef, TimeId, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
@@ -16,11 +15,9 @@ export interface TimelineRequest {
   /** Only authors in this group of the reader's. The reader's own posts are in no group. */
   readonly group?: string | undefined
   readonly projection: Projection
-  /** Whether the facts hold the profiles of the authors. Default: no. */
-  readonly profiles?: boolean
   /** Whether posts need their current counts. Default: if the projection is `content`. */
   readonly counts?: boolean
-  /** Whether the facts hold the reader's own entries, where they cost no command more. Default: no. */
+  /** Whether the facts hold the reader's own entries. Default: no. */
   readonly viewerHas?: boolean
   /** Whether {@link TimelinePage.pending} is needed. Default: no. */
   readonly pending?: boolean
@@ -61,8 +58,6 @@ export interface TimelinePage extends Page<TimelineItem> {
   readonly isCut: boolean
   /** The facts that were read about the authors, for resolvers that need them too. */
   readonly facts: readonly PageFacts[]
-  /** What decides the page. Undefined if no versions were read, or something without a version decides it. */
-  readonly stamp: Stamp | undefined
 }
 
 /** A part of a reader's timeline, and the needed part of its posts. */
@@ -70,14 +65,10 @@ export interface TimelineQuery {
   readonly reader: UserId
   readonly group: string | undefined
   readonly projection: Projection
-  /** Whether the facts hold the profiles of the authors. Default: no. */
-  readonly profiles?: boolean | undefined
   /** As in {@link TimelineRequest}. */
   readonly counts?: boolean | undefined
   readonly viewerHas?: boolean | undefined
   readonly range: Range
-  /** Takes the versions of everything that decides the slice. Default: none are read. */
-  readonly stamp?: StampBuilder | undefined
 }
 
 /** The result of a {@link TimelineQuery}. */
@@ -87,6 +78,4 @@ export interface TimelineSlice {
   /** Whether stored entries decide a part of the range. */
   readonly isStored: boolean
   readonly facts: readonly PageFacts[]
-  /** As in {@link TimelinePage}. */
-  readonly stamp: Stamp | undefined
 }

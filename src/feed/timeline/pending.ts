@@ -1,19 +1,11 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
-import {
-  type Account,
-  accountFields,
-  type Collections,
-  type RestrictionDoc,
-} from '../../db/collections.ts'
-import type { Document } from '../../db/mongo.ts'
+import type { Collections } from '../../db/collections.ts'
 import { shareReads } from '../../db/shared-reads.ts'
-import type { Edges } from '../../follows/edges.ts'
 import { jobsAbout } from '../../jobs/outbox.ts'
 import { groupBy } from '../../lib/batch.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
-import { accountsIn } from '../../users/stats.ts'
+import type { ProcessMemory } from '../../memory/process-memory.ts'
 import { isShown } from '../../visibility/rules.ts'
-import { restrictionsIn } from '../../visibility/visibility.ts'
 import type { Pair } from '../delivery/backfill.ts'
 import { timelineReactions } from '../delivery/job-kinds.ts'
 import type { PageFactsReader } from './page-facts.ts'
@@ -39,15 +31,6 @@ export interface Waiting {
   readonly filled: UserId[]
 }
 
-/** What waits, of the reader and of authors that the reader follows. */
-interface Row extends Omit<Waiting, 'isMany'> {
-  /** The number of authors with waiting deliveries, or with waiting back-fills of the reader. The larger one. */
-  readonly waiting: number
-  readonly followed: readonly UserId[]
-  readonly live: readonly Account[]
-  readonly restrictions: readonly Pick<RestrictionDoc, 'other' | 'kind'>[]
-}
-
 /** What waits, for all readers of a batch. */
 interface WaitingOfAll {
   /** The authors of waiting deliveries, at most one more than {@link waitingMax}. */
@@ -66,8 +49,8 @@ export class Pending {
 
   constructor(
     private readonly collections: Collections,
-    private readonly edges: Edges,
-    private readonly facts: Pick<PageFactsReader, 'isKept' | 'loadAuthors'>,
+    private readonly memory: ProcessMemory,
+    private readonly facts: Pick<PageFactsReader, 'loadAuthors'>,
   ) {}
 
   /**
@@ -88,16 +71,16 @@ export class Pending {
   /**
    * Finds the authors whose posts wait for delivery or back-fill, and whose posts the reader, or one of the reader's
    * groups, sees. One command, shared, with one index key per author, and while jobs wait those of
-   * {@link PageFactsReader.loadAuthors}. Where nothing is kept, one command with at most 2,000 index seeks per part.
+   * {@link PageFactsReader.loadAuthors}.
    */
   async findWaiting(reader: UserId, group?: string): Promise<Waiting> {
-    if (!(await this.facts.isKept())) return this.lookUpWaiting(reader, group)
     const all = await this.readShared([reader])
     const [delivered, filled] = [all.delivered, all.filled.get(reader) ?? []]
     const isMany = Math.max(delivered.length, filled.length) > waitingMax
     const authors = [...new Set([...delivered, ...filled])]
     if (isMany || authors.length === 0) return { isMany, delivered: [], filled: [] }
-    const facts = await this.facts.loadAuthors(authors, { reader, group })
+    const isCurrent = await this.memory.isCurrent()
+    const facts = await this.facts.loadAuthors(authors, { reader, group }, isCurrent)
     const isVisible = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
     return { isMany, delivered: delivered.filter(isVisible), filled: filled.filter(isVisible) }
   }
@@ -133,23 +116,6 @@ export class Pending {
     return {
       delivered: rows.flatMap(({ _id, reader }) => (reader === undefined ? _id : [])),
       filled: new Map([...filled].map(([reader, own]) => [reader, own.map(({ _id }) => _id)])),
-    }
-  }
-
-  private async lookUpWaiting(reader: UserId, group: string | undefined): Promise<Waiting> {
-    const { waiting, delivered, filled, ...rows } = await this.loadWaiting(reader, group)
-    const followed = new Set(rows.followed)
-    const facts = {
-      followed,
-      members: group === undefined ? undefined : followed,
-      live: accountsIn(rows.live),
-      restrictions: restrictionsIn(rows.restrictions),
-    }
-    const isVisible = (user: UserId) => isShown('AUTHOR', reader, { user }, facts)
-    return {
-      isMany: waiting > waitingMax,
-      delivered: delivered.filter(isVisible),
-      filled: filled.filter(isVisible),
     }
   }
 
@@ -212,51 +178,6 @@ export class Pending {
     return job !== null
   }
 
-  /** Loads the authors of waiting deliveries and of the reader's waiting back-fills, with what decides their visibility. */
-  private async loadWaiting(reader: UserId, group: string | undefined): Promise<Row> {
-    const { outbox, restrictions, user_stats } = this.collections
-    const { collection, owner, other } = this.edges.following
-    const inGroup = group === undefined ? {} : { groups: group }
-    const byReader = { kind: backfills, 'payload.author': null, 'payload.follower': reader }
-    const delivered = [{ $match: { kind: deliveries } }, { $group: { _id: '$payload.author' } }]
-    const filled = [{ $match: byReader }, { $project: { _id: '$payload.followee' } }]
-    const own = group === undefined ? { $setIntersection: [[reader], '$delivered._id'] } : []
-    const [row] = await outbox.db
-      .aggregate<Row>(
-        [
-          { $documents: [{}] },
-          { $lookup: { ...waiting(outbox, delivered), as: 'delivered' } },
-          { $lookup: { ...waiting(outbox, filled), as: 'filled' } },
-          { $set: { authors: { $setUnion: ['$delivered._id', '$filled._id'] } } },
-          {
-            $lookup: { ...among(collection, other, { [owner]: reader, ...inGroup }), as: 'edges' },
-          },
-          { $set: { authors: { $setUnion: [`$edges.${other}`, own] } } },
-          {
-            $lookup: {
-              ...among(restrictions, 'other', { owner: reader }, 'kind'),
-              as: 'restrictions',
-            },
-          },
-          { $lookup: { ...among(user_stats, '_id', {}, ...accountFields), as: 'live' } },
-          {
-            $project: {
-              waiting: { $max: [{ $size: '$delivered' }, { $size: '$filled' }] },
-              followed: `$edges.${other}`,
-              live: 1,
-              restrictions: { other: 1, kind: 1 },
-              delivered: { $setIntersection: ['$authors', '$delivered._id'] },
-              filled: { $setIntersection: ['$authors', '$filled._id'] },
-            },
-          },
-        ],
-        singleBatch,
-      )
-      .toArray()
-    if (!row) throw new Error('the query for pending deliveries returned no row')
-    return row
-  }
-
   /** Whether a waiting delivery of these authors has an existing post. One command. */
   private async isPosted(authors: readonly UserId[]): Promise<boolean> {
     const { outbox, posts } = this.collections
@@ -292,27 +213,3 @@ export class Pending {
     return row !== undefined && (row.posts > 0 || row.waiting >= deliveriesMax)
   }
 }
-
-type Source = { readonly collectionName: string }
-
-/** The lookup of the first authors that a pipeline over jobs finds. */
-const waiting = ({ collectionName: from }: Source, found: readonly Document[]) => ({
-  from,
-  pipeline: [...found, { $limit: waitingMax + 1 }],
-})
-
-/** The lookup of the `authors` that are in `field` of a matching document, with further fields. */
-const among = (
-  { collectionName: from }: Source,
-  field: string,
-  match: Document,
-  ...more: readonly string[]
-) => ({
-  from,
-  localField: 'authors',
-  foreignField: field,
-  pipeline: [
-    { $match: match },
-    { $project: { _id: 0, ...Object.fromEntries([field, ...more].map((name) => [name, 1])) } },
-  ],
-})

@@ -49,13 +49,13 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
   servedBy: FeedStrategyName
   /** Whether stored entries decide a part of the range. */
   isStored = false
-  /** Whether the page shows posts at their commit, beside stored entries. */
-  readsPosts = false
   /** All facts that were read. */
   readonly facts: PageFacts[] = []
   /** Authors whose posts the page does not show. */
   private readonly excludedAuthors = new Set<UserId>()
   private rounds = 0
+  /** Whether the last candidates are existing posts from memory that was current. */
+  private areKept = false
 
   constructor(
     private readonly parts: TimelineParts,
@@ -69,14 +69,15 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
   /** The commands of the strategy, and then those of FANOUT_ON_READ. */
   async read(_: readonly UserId[], range: Range): Promise<Map<UserId, readonly Entry[]>> {
     if (++this.rounds > storedRoundsMax) this.servedBy = 'FANOUT_ON_READ'
-    const { entries, complete, readsPosts } = await this.propose(range)
-    if (readsPosts) this.readsPosts = true
+    const { entries, complete, areKept = false } = await this.propose(range)
+    this.areKept = areKept
     if (isMaterialised(this.servedBy) && (complete || entries.length > 0)) this.isStored = true
     const last = entries.at(-1)?.id
     if (complete || entries.length >= range.limit) return new Map([[this.query.reader, entries]])
     this.servedBy = 'FANOUT_ON_READ'
     const bound = last && (range.oldestFirst ? { newerThan: last } : { olderThan: last })
     const more = await this.propose({ ...range, ...bound, limit: range.limit - entries.length })
+    this.areKept = entries.length === 0 && more.areKept === true
     return new Map([[this.query.reader, [...entries, ...more.entries]]])
   }
 
@@ -86,20 +87,16 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
 
   /** The commands of {@link PageFactsReader.load}, and one more if an entry does not hold its author. */
   async loadFacts(candidates: readonly Entry[]): Promise<Known> {
-    const { stamp, projection } = this.query
+    const { projection } = this.query
     const entries = candidates.filter(({ author }) => !author || !this.excludedAuthors.has(author))
     const isText = projection === 'text' && entries.every(({ text }) => text !== undefined)
     if (entries.length === 0) return { facts: undefined, isText }
-    // A page that hides many entries would have the versions of many authors.
-    if (this.facts.length > 1) stamp?.spoil()
     const refs = await this.loadRefs(entries)
-    const authors = refs.map(({ author }) => author)
     const content = projection !== 'ref' && !isText
     const facts = await this.parts.pageFacts.load(refs, {
       ...this.query,
-      users: authors,
       content,
-      relations: this.facts[0]?.relations,
+      areKept: this.areKept,
     })
     this.facts.push(facts)
     for (const user of facts.authors) {

@@ -1,25 +1,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
-import type { EngagementSummary } from '../../engagement/summaries.ts'
 import type { FeedService } from '../../feed/timeline/feed-service.ts'
 import type { TimelinePage } from '../../feed/timeline/page.ts'
-import type { PageFactsReader } from '../../feed/timeline/page-facts.ts'
 import { isGraphql } from '../../http/graphql-route.ts'
-import type { PostId, UserId } from '../../lib/ids.ts'
+import type { UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
 import type { KeptPosts } from '../../posts/kept-posts.ts'
 import type { Post } from '../../posts/post.ts'
 import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/spans.ts'
 import type { KeptAccount } from '../../users/kept-accounts.ts'
-import { registersDocument } from '../answer-again.ts'
-import { fillTemplate } from '../answer-template.ts'
 import type { ReadDocument, Sender } from '../context.ts'
-import { type Keeping, listedIn } from '../kept-answers.ts'
 import { limits } from '../limits.ts'
 import { isObject } from '../named-documents.ts'
-import type { PersistedDocuments } from '../persisted-documents.ts'
+import { type PersistedDocuments, registersDocument } from '../persisted-documents.ts'
 import type { Charge, Client, RateLimiter } from '../rate-limit.ts'
-import { isStableTimeline } from '../stable.ts'
+import type { RequestState } from '../request-state.ts'
 import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import { Plans } from './plans.ts'
 import type { PlannedPage, TimelinePlan } from './timeline-plan.ts'
@@ -28,7 +23,6 @@ import type { PlannedPage, TimelinePlan } from './timeline-plan.ts'
 export interface AnswerPlannedParts {
   readonly schema: GraphQLSchema
   readonly feed: FeedService
-  readonly pageFacts: Pick<PageFactsReader, 'isKept'>
   readonly keptPosts: KeptPosts
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
@@ -45,16 +39,12 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
   http.addHook('preHandler', async (request, reply) => {
     const asked = reply.sent ? undefined : await findAsked(parts, plans, request)
     if (!asked) return
-    const { plan, args, cost, keeping, label } = asked
     const charge = await chargeOnce(parts.limiter, asked)
     if (charge?.refusal) return
-    const planned = await renderPlanned(parts, asked)
-    // It failed, a post was deleted since, or has a form that only graphql-js shows.
-    if (planned?.body === undefined) return
-    const { stamp, listed, template, body } = planned
-    if (isStableTimeline(plan.selection, args)) keeping.offerTemplate(stamp, listed, template)
-    keeping.noteCost(cost)
-    if (request.scope) request.scope.operation = label
+    const body = await renderPlanned(parts, asked)
+    // It failed, or a post has a form that only graphql-js shows.
+    if (body === undefined) return
+    if (request.scope) request.scope.operation = asked.label
     reply.headers(charge?.headers ?? {})
     return reply.type('application/json').send(body)
   })
@@ -71,20 +61,19 @@ interface Asked {
   /** The operation in logs, metrics and traces. */
   readonly label: string
   readonly read: ReadDocument
-  readonly keeping: Keeping
+  readonly state: RequestState
 }
 
 type Place = NonNullable<ReturnType<typeof placeOf>>
 
 /** What a request asks for. Mostly no command. @returns undefined if only Apollo answers it. */
 async function findAsked(
-  { feed, pageFacts, persisted, senderOf }: AnswerPlannedParts,
+  { feed, persisted, senderOf }: AnswerPlannedParts,
   plans: Plans,
   request: FastifyRequest,
 ): Promise<Asked | undefined> {
-  const { read, keeping } = request
-  // Without it, the request has variables that no timeline takes, or no verified viewer.
-  if (!isGraphql(request) || !read?.document || !keeping) return undefined
+  const { read, state } = request
+  if (!isGraphql(request) || !read?.document || !state) return undefined
   if (registersDocument(request, persisted)) return undefined
   const { signIn, client } = await senderOf(request)
   const operation = operationOf(request)
@@ -94,44 +83,42 @@ async function findAsked(
   const prepared = plan?.prepare(variables)
   if (!plan || !prepared || prepared.cost > limits.cost) return undefined
   const place = placeOf(feed, prepared.args)
-  if (!place || !(await pageFacts.isKept().catch(() => false))) return undefined
+  if (!place) return undefined
   const label = operationLabelOf(operationName, true)
-  return { viewer: signIn.viewer, client, plan, ...prepared, place, label, read, keeping }
+  return { viewer: signIn.viewer, client, plan, ...prepared, place, label, read, state }
 }
 
 /** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
 async function chargeOnce(
   limiter: RateLimiter,
-  { client, cost, read, keeping }: Asked,
+  { client, cost, read, state }: Asked,
 ): Promise<Charge | undefined> {
   const { paid } = read
-  const charged = keeping.chargeOf(cost) ?? (cost > paid ? undefined : read)
-  const { charge } = charged ?? {
-    charge: await limiter.charge(client, { cost, mutations: 0, paid }),
-  }
-  keeping.noteCharge(cost, charge)
+  const charge =
+    cost > paid ? await limiter.charge(client, { cost, mutations: 0, paid }) : read.charge
+  state.noteCharge(cost, charge)
   return charge
 }
 
-/** The answer, and what decides it. Undefined if a post cannot be rendered from memory, and after a failure. */
-async function renderPlanned(parts: AnswerPlannedParts, asked: Asked) {
-  const { plan, cost, keeping, label } = asked
+/** The answer. Undefined if graphql-js has to render a post, and after a failure. */
+async function renderPlanned(
+  parts: AnswerPlannedParts,
+  asked: Asked,
+): Promise<string | undefined> {
+  const { plan, cost, state, label } = asked
   const span = beginOperation(`query ${label}`, {
     'graphql.operation.type': 'query',
     'graphql.operation.name': label,
   })
   try {
-    const planned = await inSpan('Query.timeline', async () => {
+    const body = await inSpan('Query.timeline', async () => {
       const page = await readPlanned(parts, asked)
-      if (!page) return undefined
-      const template = await plan.render(page, cost, limits.cost)
-      const body = fillTemplate(template, summariesOf(page))
-      return { stamp: page.stamp, listed: listedIn(page.items), template, body }
+      return page && plan.render(page, cost, limits.cost)
     })
     endSpan(span, undefined)
-    return planned
+    return body
   } catch (error) {
-    keeping.noteFailure(error as Error)
+    state.noteFailure(error as Error)
     endSpan(span, errorTypeOf(error))
     return undefined
   }
@@ -148,20 +135,22 @@ function placeOf(feed: FeedService, args: TimelineArgs) {
   }
 }
 
-/** @returns undefined if a post or an author cannot be rendered from memory. */
+/** @returns undefined if only graphql-js renders a post or an author. */
 async function readPlanned(
   { feed, keptPosts }: AnswerPlannedParts,
-  { plan, place: { window, base, filter }, viewer, keeping }: Asked,
+  { plan, place: { window, base, filter }, viewer }: Asked,
 ): Promise<PlannedPage | undefined> {
-  const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window }, keeping.stamping)
+  const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window })
   const authors = accountsOf(page)
-  if (!authors || !page.items.every(({ post }) => isRenderable(post, authors))) return undefined
+  if (!page.items.every(({ post }) => isRenderable(post, authors))) return undefined
   const accountOf = (author: UserId) => authors.get(author) as KeptAccount
   return {
     ...page,
     reader: viewer,
     pollCursor: presentPollCursor(page, window, base),
     follows: (user) => page.facts.some(({ followed }) => followed.has(user)),
+    viewerHas: (post) =>
+      page.facts.find(({ summaries }) => summaries?.has(post))?.summaries?.get(post)?.viewerHas,
     shownOf: ({ post }) => {
       const { profile } = accountOf(post.author)
       return { post: post as Post, author: profile as NonNullable<typeof profile> }
@@ -173,24 +162,16 @@ async function readPlanned(
   }
 }
 
-/** The accounts of all authors of a page. Undefined where nothing is kept. */
-function accountsOf({ facts }: TimelinePage): ReadonlyMap<UserId, KeptAccount> | undefined {
-  const accounts = new Map<UserId, KeptAccount>()
-  for (const { accounts: some } of facts) {
-    if (!some) return undefined
-    for (const [id, account] of some) accounts.set(id, account)
-  }
-  return accounts
-}
+/** The accounts of all authors of a page. */
+const accountsOf = ({ facts }: TimelinePage): ReadonlyMap<UserId, KeptAccount> =>
+  facts.length === 1 && facts[0]
+    ? facts[0].accounts
+    : new Map(facts.flatMap(({ accounts }) => [...accounts]))
 
 const isRenderable = (
   post: TimelinePage['items'][number]['post'],
   authors: ReadonlyMap<UserId, KeptAccount>,
 ): boolean => 'createdAt' in post && authors.get(post.author)?.profile !== undefined
-
-function summariesOf({ facts }: TimelinePage): ReadonlyMap<PostId, EngagementSummary> {
-  return new Map(facts.flatMap(({ summaries }) => [...(summaries ?? [])]))
-}
 
 /**
  * The operation that a request names, and its variables.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { GraphQLObjectType } from 'graphql'
-import { countFields, viewerFields } from '../../engagement/kinds.ts'
+import { type CountField, countFields, type EngagementKind, viewerFields } from '../../engagement/kinds.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { timeOf } from '../../lib/ids.ts'
 import { nameFacets } from '../../posts/facets.ts'
@@ -19,6 +19,8 @@ export interface ShownPost {
 export interface ReaderFacts {
   readonly reader: UserId
   readonly followsAuthor: boolean
+  /** The kinds of which the reader has an entry in the post. Undefined if no flag is selected. */
+  readonly viewerHas: ReadonlySet<EngagementKind> | undefined
 }
 
 type Shared = (shown: ShownPost) => string
@@ -27,30 +29,26 @@ type Own = (shown: ShownPost, facts: ReaderFacts) => string
 /**
  * A part of the JSON of a post:
  * - `shared`: the same for all readers, so it is rendered once and kept with the post;
- * - `own`: the reader's relations decide it;
- * - `fresh`: the name of a field without a version, which is read for each answer.
+ * - `own`: the reader or the current counts decide it.
  */
-type Part = { readonly shared: Shared } | { readonly own: Own } | { readonly fresh: string }
-
-/** A part that is not shared. */
-export type Gap = Exclude<Part, { readonly shared: Shared }>
+type Part = { readonly shared: Shared } | { readonly own: Own }
 
 /** How the JSON of posts is rendered: shared pieces, with a gap between each two. */
 export interface PostPlan {
   /** Names what is rendered: the same for equal selections of any documents. It refers to none of them. */
   readonly key: string
   readonly render: (shown: ShownPost) => readonly string[]
-  readonly gaps: readonly Gap[]
+  readonly gaps: readonly Own[]
 }
 
 /** Plans a selection on a post. @throws {Unplanned} if it has a field that only graphql-js answers. */
 export function planPost(scope: Scope, post: Field): PostPlan {
   const pieces: Shared[][] = [[]]
-  const gaps: Gap[] = []
+  const gaps: Own[] = []
   for (const part of objectParts(fieldsOf(scope, post), partsOfPost(scope))) {
     if ('shared' in part) pieces.at(-1)?.push(part.shared)
     else {
-      gaps.push(part)
+      gaps.push(part.own)
       pieces.push([])
     }
   }
@@ -59,6 +57,8 @@ export function planPost(scope: Scope, post: Field): PostPlan {
   const key = createHash('sha256').update(textOf(scope, post)).digest('base64')
   return { key, render, gaps }
 }
+
+const isCountField = (name: string): name is CountField => countFields.has(name as CountField)
 
 const literal = (text: string): Part => ({ shared: () => text })
 
@@ -78,7 +78,9 @@ const partsOfPost =
     if (name === 'author') return objectParts(fieldsOf(scope, field), partsOfAuthor)
     if (name === 'viewerCanDelete')
       return [{ own: ({ post }, { reader }) => String(post.author === reader) }]
-    if (viewerFields.has(name) || countFields.has(name as never)) return [{ fresh: name }]
+    const kind = viewerFields.get(name)
+    if (kind) return [{ own: (_, { viewerHas }) => String(viewerHas?.has(kind) ?? false) }]
+    if (isCountField(name)) return [{ own: ({ post }) => String(post[name]) }]
     if (name === 'attachments') {
       const write = listWriter(scope, field)
       return [{ shared: ({ post }) => write(post.attachments) }]

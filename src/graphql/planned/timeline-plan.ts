@@ -9,15 +9,13 @@ import {
   type OperationDefinitionNode,
   visit,
 } from 'graphql'
-import { viewerFields } from '../../engagement/kinds.ts'
+import { type EngagementKind, viewerFields } from '../../engagement/kinds.ts'
 import type { TimelineItem, TimelinePage, TimelineRequest } from '../../feed/timeline/page.ts'
-import type { PostRef, UserId } from '../../lib/ids.ts'
+import type { PostId, UserId } from '../../lib/ids.ts'
 import { timeCursors } from '../../list/cursor.ts'
-import { type AnswerTemplate, templateFrom } from '../answer-template.ts'
 import { costOf, priceOperation } from '../cost.ts'
 import { acceptEmptyVariables, withoutEmpty } from '../empty-values.ts'
 import { needsCounts, projectionOf } from '../present.ts'
-import { needsProfile } from '../present-users.ts'
 import { type Selection, selectionBelow } from '../selection.ts'
 import type { TimelineArgs } from '../timeline-args.ts'
 import { type Field, fieldsOf, type Scope, Unplanned } from './fields.ts'
@@ -28,6 +26,8 @@ export interface PlannedPage extends TimelinePage {
   readonly reader: UserId
   readonly pollCursor: string | null
   readonly follows: (user: UserId) => boolean
+  /** The kinds of which the reader has an entry in a post. Undefined if they were not needed. */
+  readonly viewerHas: (post: PostId) => ReadonlySet<EngagementKind> | undefined
   readonly shownOf: (item: TimelineItem) => ShownPost
   /** The pieces of a post under a plan. They may have been rendered before. */
   readonly renderPost: (plan: PostPlan, shown: ShownPost) => readonly string[]
@@ -45,8 +45,8 @@ export interface TimelinePlan {
   readonly prepare: (
     variables: Readonly<Record<string, unknown>>,
   ) => { readonly args: TimelineArgs; readonly cost: number } | undefined
-  /** Renders an answer. Its holes are the counts of posts and the viewer's flags. */
-  readonly render: (page: PlannedPage, cost: number, costMax: number) => Promise<AnswerTemplate>
+  /** Renders an answer. */
+  readonly render: (page: PlannedPage, cost: number, costMax: number) => Promise<string>
 }
 
 /** Plans an operation of a valid document. @returns undefined if only graphql-js answers it. */
@@ -95,7 +95,6 @@ function planOf(scope: Scope, operation: OperationDefinitionNode, node: FieldNod
       projection: projectionOf(post),
       counts: needsCounts(post),
       viewerHas: post.has(...viewerFields.keys()),
-      profiles: needsProfile(post.of('author')),
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     },
@@ -119,7 +118,7 @@ function planOf(scope: Scope, operation: OperationDefinitionNode, node: FieldNod
       to.add(`{"data":{${JSON.stringify(key)}:`)
       for (const step of steps) await step(to, page)
       to.add(`},"extensions":{"cost":{"requested":${cost},"limit":${costMax}}}}\n`)
-      return to.finish()
+      return to.text
     },
   }
 }
@@ -146,24 +145,12 @@ class CostMemory {
   }
 }
 
-/** A template while it is written. */
+/** An answer while it is written. */
 class Writer {
-  private text = ''
-  private readonly pieces: string[] = []
-  private readonly holes: { readonly post: PostRef; readonly field: string }[] = []
+  text = ''
 
   add(text: string): void {
     this.text += text
-  }
-
-  addHole(post: PostRef, field: string): void {
-    this.pieces.push(this.text)
-    this.text = ''
-    this.holes.push({ post, field })
-  }
-
-  finish(): AnswerTemplate {
-    return templateFrom([...this.pieces, this.text], this.holes)
   }
 }
 
@@ -260,13 +247,15 @@ function edgesStep(scope: Scope, edges: Field): Step {
 function writePost(to: Writer, plan: PostPlan, item: TimelineItem, page: PlannedPage): void {
   const shown = page.shownOf(item)
   const { id, author } = shown.post
-  const facts: ReaderFacts = { reader: page.reader, followsAuthor: page.follows(author) }
+  const facts: ReaderFacts = {
+    reader: page.reader,
+    followsAuthor: page.follows(author),
+    viewerHas: page.viewerHas(id),
+  }
   const pieces = page.renderPost(plan, shown)
   pieces.forEach((piece, at) => {
     to.add(piece)
     const gap = plan.gaps[at]
-    if (!gap) return
-    if ('fresh' in gap) to.addHole({ id, author }, gap.fresh)
-    else to.add(gap.own(shown, facts))
+    if (gap) to.add(gap(shown, facts))
   })
 }

@@ -7,7 +7,6 @@ import { primeLoaders } from '../loaders.ts'
 import { pollCursors } from '../poll-cursor.ts'
 import { presentUsers } from '../present-users.ts'
 import { selectionOf } from '../selection.ts'
-import { isStableNews } from '../stable.ts'
 import { FeedStrategyEnum } from '../types/common.ts'
 import { TimelineNews } from '../types/post.ts'
 
@@ -52,9 +51,8 @@ export class TimelineNewsResolver {
       filter: () => ctx.services.feed.checkRequest(filter),
     })
     const request = { ...filter, since: cursor, changed: selection.has('changed') }
-    const news = await ctx.services.news.findNews(viewer, request, ctx.keeping?.stamping)
-    if (news.changed || news.count > 0) ctx.keeping?.noteNews()
-    if (isStableNews(selection)) ctx.keeping?.offerStamp(news.stamp, `${news.count}`)
+    const news = await ctx.services.news.findNews(viewer, request)
+    if (ctx.state && (news.changed || news.count > 0)) ctx.state.isNews = true
     primeLoaders(ctx.loaders, news.facts, group ?? undefined)
     const users = selection.has('authors')
       ? await presentUsers(ctx, news.authors, selection.of('authors'))

@@ -5,13 +5,10 @@ import { checkAll } from '../../errors.ts'
 import { type Reason, reasonCodes } from '../../feed/timeline/reasons.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { Context } from '../context.ts'
-import { listedIn } from '../kept-answers.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
-import { mentionedIn, needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
-import { needsProfile } from '../present-users.ts'
+import { needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
-import { holesOf, isStableTimeline } from '../stable.ts'
 import { presentPollCursor, TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import { TimelineConnection, TimelineReason } from '../types/post.ts'
 
@@ -41,7 +38,7 @@ export class TimelineResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     ctx.requireViewer()
-    ctx.keeping?.throwFailure()
+    ctx.state?.throwFailure()
     const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
     const { window: place } = checkAll({
       window: () => timelineWindowOf(args),
@@ -57,17 +54,9 @@ export class TimelineResolver {
       projection: projectionOf(post),
       counts: needsCounts(post),
       viewerHas: post.has(...viewerFields.keys()),
-      profiles: needsProfile(post.of('author')),
       pending: selection.has('pending'),
       watermark: selection.has('pollCursor'),
     })
-    if (isStableTimeline(selection, args)) {
-      const posts = page.items.map(({ post }) => post)
-      const holes = () => holesOf(String(info.path.key), selection, posts)
-      const mentioned = mentionedIn(posts, post)
-      const stamp = page.stamp && (await ctx.keeping?.stamping?.extend(page.stamp, mentioned))
-      ctx.keeping?.offerStamp(stamp, listedIn(page.items), holes)
-    }
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page

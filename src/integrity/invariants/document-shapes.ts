@@ -11,7 +11,6 @@ import {
   wrongFields,
 } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { changesOfAccounts, raiseVersions, relationsOf } from '../../db/versions.ts'
 import { descriptors, materialisedNames } from '../../feed/strategies/list.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { walk } from '../inspect.ts'
@@ -177,23 +176,18 @@ async function restore(
 ): Promise<void> {
   if (replacement === undefined) return
   if (storing(name).length > 0) return dropTimeline(run, { name, doc })
-  const { collections } = run
   const { session } = tx
   // A replacement by one command refuses another shard key.
   await open(run, name).deleteOne({ _id: doc._id }, { session })
   if (replacement === 'DELETE') return
   await open(run, name).insertOne(replacement, { session })
-  const { _id, user, follower, followee, author } = replacement
+  const { user, follower, followee } = replacement
   const isEdge = name === 'followers' || name === 'following'
   if (isEdge) {
     const pair = [user, follower ?? followee]
-    await raiseVersions(collections, relationsOf(pair), tx)
+    // Memory is told so that their relations have changed.
+    await run.stats.lock(tx, pair)
     await run.stats.renewAudiences(tx, pair)
-  }
-  const isAccount = name === 'users' || name === 'user_stats'
-  const owner = isAccount ? _id : author
-  if (typeof owner === 'string') {
-    await raiseVersions(collections, changesOfAccounts([owner as UserId]), tx)
   }
 }
 

@@ -2,7 +2,7 @@ import type { FollowEventDoc } from '../../db/collections.ts'
 import type { Collection, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { newValue, raiseVersions, relationsOf } from '../../db/versions.ts'
+import { newValue } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import type { EdgeIndex, FollowEdge, StoredEdge } from '../../follows/edges.ts'
 import { pairKey } from '../../follows/pair-lists.ts'
@@ -206,7 +206,7 @@ const pairInvariant = (
     return { violations, inFlight }
   },
   // Raises the numbers of repairs. Differences that were computed before this repair are then refused, and an unblock,
-  // which deletes a document that this command changes, collides.
+  // which deletes a document that this command changes, collides. It also tells memory that relations may have changed.
   async lock({ session }, pairs) {
     const { user_stats, restrictions } = run.collections
     const named = pairs.filter(isNamed)
@@ -358,8 +358,6 @@ async function repairPairs(
   if (mirrors.length > 0) await collections.restrictions.insertMany(mirrors, { session })
   const lone = alone.map((block) => ({ ...block, kind: 'BLOCKED_BY' as const }))
   if (lone.length > 0) await collections.restrictions.deleteMany({ $or: lone }, { session })
-  const users = [...mirrored, ...alone].flatMap(({ owner, other }) => [owner, other])
-  await raiseVersions(collections, relationsOf(users), tx)
 }
 
 /** The edge from the collection that agrees with the history. If neither collection has it: the edge of the history. */

@@ -1,7 +1,6 @@
 import { conforms } from '../../db/shape.ts'
 import { shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { changesOfAccounts, raiseVersions } from '../../db/versions.ts'
 import { batches } from '../../lib/batch.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { walk } from '../inspect.ts'
@@ -372,8 +371,6 @@ async function writeNames(run: Run, tx: Tx, violations: readonly NameViolation[]
     })),
     { session },
   )
-  const ids = unstated.map(({ account }) => account as UserId)
-  await raiseVersions(run.collections, changesOfAccounts(ids), tx)
 }
 
 /** The fields of an account that states a name from now on. */

@@ -3,7 +3,6 @@ import type { Collection } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import { conforms } from '../../db/shape.ts'
 import { type ShapedName, shapes } from '../../db/shapes.ts'
-import { outdateTimelines } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import {
   isBackfilled,
@@ -140,7 +139,7 @@ async function judgeReader(
  * back-fills the missing posts. Keeps concurrent deliveries.
  */
 export async function rebuildReader(
-  { collections, strategies, backfill }: IntegrityServices,
+  { strategies, backfill }: IntegrityServices,
   reader: UserId,
   broken: ReaderVerdict['broken'],
 ): Promise<void> {
@@ -149,7 +148,6 @@ export async function rebuildReader(
       await strategies[name].deleteReader(reader)
     }
   }
-  await outdateTimelines(collections, [reader])
   if ([...broken.keys()].some((name) => descriptors[name].backfilled)) {
     await backfill.refillReader(reader, new AbortController().signal)
   }

@@ -1,0 +1,26 @@
+import type { CollectionName } from '../db/collections.ts'
+import type { Followed } from './followed.ts'
+
+/**
+ * Every fact that processes keep in memory, by its collection: the log's stream tells of its changes, and of nothing else.
+ * Whatever writes such a fact must change the named document in the same transaction.
+ * - `posts`: that a post exists, and its content. Its counts are read for each answer.
+ * - `users`: profiles and handles.
+ * - `user_stats`: that an account is live; and the relations of its user, of whom follows change `following`, mutes and
+ *   blocks `guard`, and repairs `repairs`.
+ * - `strategies`: the registrations.
+ */
+export const followedFacts = [
+  {
+    collection: 'posts',
+    inserts: true,
+    updates: ['author', 'text', 'facets', 'attachments'],
+    carries: ['author'],
+  },
+  { collection: 'users', inserts: false, updates: 'all', carries: [] },
+  { collection: 'user_stats', inserts: false, updates: ['following', 'guard', 'repairs'], carries: [] },
+  { collection: 'strategies', inserts: true, updates: 'all', carries: [] },
+] as const satisfies readonly (Followed & { readonly collection: CollectionName })[]
+
+/** A collection that the log follows. */
+export type FollowedCollection = (typeof followedFacts)[number]['collection']

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { beforeAll } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import type { FollowingMode } from '../../src/config.ts'
 import type { Collections } from '../../src/db/collections.ts'
 import { readConfig } from '../../src/environment.ts'
@@ -14,6 +14,7 @@ import type { Subject } from '../../src/users/subject.ts'
 import { subjectKey } from '../../src/users/subjects.ts'
 import { Admission } from '../../src/visibility/visibility.ts'
 import { sameLimits } from './engagement.ts'
+import { keepMemory } from './memory.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
 
 /** A clock that rises with every read, is never behind the real clock, and can be advanced. */
@@ -47,7 +48,9 @@ export function useServices(
   beforeAll(async () => {
     built = servicesOver(database, clock, engagement, following, feed)
     await registerStrategies(built, feed.maintained ?? [])
+    await keepMemory(built, database.db)
   })
+  afterAll(() => built?.memory.close())
   const current = (): Services => {
     if (!built) throw new Error('the services are there from beforeAll on')
     return built

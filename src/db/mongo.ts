@@ -19,5 +19,6 @@ export type {
   Filter,
   MongoClient,
   ObjectId,
+  Timestamp,
   UpdateFilter,
 } from 'mongodb'

@@ -1,27 +1,39 @@
 import { type ClientSession, type Db, type Document, Timestamp } from 'mongodb'
 
-/** Of a batch. At 32 kB an event, so many have 16 MB, at which the server ends a batch of fewer. */
+/** The events of a batch. The server ends a batch of fewer at 16 MB, which is 32 kB an event. */
 const batchMax = 500
 
-/** The most events between two proofs. Whoever is further behind does better to begin again. */
+/** The most events between two proofs. A process that is further behind had better begin again. */
 const backlogMax = 20_000
 
+/** What the primary says about itself. Times are cluster times. */
 interface Primary {
-  readonly electionId: string
+  readonly isWritable: boolean
+  /** Changes with each election. */
+  readonly election: string
   /** The last write that it has. */
-  readonly lastWrite: bigint
+  readonly lastWrite: Timestamp
   /** The last write of which it knows that a majority has it. */
-  readonly majorityWrite: bigint
+  readonly majorityWrite: Timestamp
+}
+
+/** Events that were read together. */
+interface Batch {
+  readonly events: readonly Document[]
+  /** The server has looked for events up to this time. */
+  readonly time: bigint
 }
 
 /**
- * An open change stream of a database, which begins with the next write, and which proves that it has read everything.
- * Once one of its methods has thrown, it is of no more use but to be closed. Nothing is repeated: a repeated `getMore` would
- * miss the batch of the first.
+ * An open change stream of a database that proves that it has read everything. It begins at the last write that the
+ * primary has, so after all that earlier primaries acknowledged.
+ *
+ * Once one of its methods has thrown, it can only be closed. No command is repeated, because a repeated `getMore` would
+ * lose the batch of the first one.
  */
 export class ChangeStream {
   private isClosed = false
-  /** Every event up to here has been read, of those after the beginning. */
+  /** All events up to here have been read. */
   private readTo: bigint
   private readAt: Timestamp
   /** Whether the last proof had to read. */
@@ -32,33 +44,34 @@ export class ChangeStream {
     private readonly session: ClientSession,
     private readonly cursor: { readonly id: unknown; readonly collection: string },
     private readonly first: Primary,
-    /** Before the first event, the server's token names the time that the next write may have. */
-    private readonly firstToken: string,
   ) {
-    this.readTo = timeOf(firstToken) - 1n
-    this.readAt = new Timestamp(this.readTo)
+    this.readAt = first.lastWrite
+    this.readTo = first.lastWrite.toBigInt()
   }
 
   /**
    * Opens a stream on the primary. Two commands.
-   * @param stages what follows `$changeStream`. They keep `_id`, and leave at most 32 kB of an event.
+   * @param stages follow `$changeStream`. They keep `_id`, and leave at most 32 kB of an event.
+   * @throws {Error} if the server that the driver takes for the primary has stepped down.
    */
   static async open(db: Db, stages: readonly Document[]): Promise<ChangeStream> {
     const session = db.client.startSession({ causalConsistency: false })
     try {
       const primary = await readPrimary(db)
+      if (!primary.isWritable) throw new Error('the primary has stepped down')
+      // Without a time, the stream begins at the time that the next write will have. Its tokens then have this time both
+      // before and after they cover that write.
       const { cursor } = await db.command(
         {
           aggregate: 1,
-          pipeline: [{ $changeStream: {} }, ...stages],
+          pipeline: [{ $changeStream: { startAtOperationTime: primary.lastWrite } }, ...stages],
           cursor: { batchSize: 0 },
           readConcern: { level: 'majority' },
         },
         { session },
       )
-      const [, collection = ''] = /\.(.*)/.exec(cursor.ns) ?? []
-      const token = cursor.postBatchResumeToken._data
-      return new ChangeStream(db, session, { id: cursor.id, collection }, primary, token)
+      const collection = cursor.ns.slice(cursor.ns.indexOf('.') + 1)
+      return new ChangeStream(db, session, { id: cursor.id, collection }, primary)
     } catch (error) {
       await session.endSession()
       throw error
@@ -67,14 +80,14 @@ export class ChangeStream {
 
   /**
    * A read that waits for this time (`afterClusterTime`) sees every event that was read, and every write before the
-   * stream began. The server has this time: the wait never fails, and ends once a majority has what the primary has.
+   * stream began. The primary has reached it.
    */
   get position(): Timestamp {
     return this.readAt
   }
 
   /**
-   * Reads until every write has been read that any process was told of before the call (with write concern `majority`).
+   * Reads until it has every write with write concern `majority` that was acknowledged before the call, in any process.
    * One command if nothing was written, usually two otherwise.
    * @param take receives the events in their order, in batches.
    * @throws {Error} if another primary was elected, or if more than 20,000 events have been written.
@@ -84,15 +97,13 @@ export class ChangeStream {
       readPrimary(this.db),
       this.wasBehind ? this.readBatch() : undefined,
     ])
-    // A server that has stepped down goes on to serve the cursor, and may lag behind.
-    if (primary.electionId !== this.first.electionId) throw new Error('another primary was elected')
-    // A new primary learns late which of its writes a majority has.
-    const goal = later(primary.majorityWrite, this.first.lastWrite)
-    let events = batch ? this.take(batch, take) : 0
-    this.wasBehind = events > 0 || this.readTo < goal
-    while (this.readTo < goal) {
-      if (events > backlogMax) throw new Error(`more than ${backlogMax} events were written`)
-      events += this.take(await this.readBatch(), take)
+    this.checkPrimary(primary)
+    const goal = primary.majorityWrite.toBigInt()
+    this.wasBehind = this.isBehind(goal)
+    let events = batch ? this.pass(batch, take) : 0
+    while (this.isBehind(goal)) {
+      events += this.pass(await this.readBatch(), take)
+      if (events > backlogMax) throw new Error(`more than ${backlogMax} events were not read`)
     }
   }
 
@@ -101,10 +112,9 @@ export class ChangeStream {
     if (this.isClosed) return
     this.isClosed = true
     const { id, collection } = this.cursor
-    await this.db
-      .command({ killCursors: collection, cursors: [id] }, { session: this.session })
-      .catch(() => {})
-    await this.session.endSession()
+    const { session } = this
+    await this.db.command({ killCursors: collection, cursors: [id] }, { session }).catch(() => {})
+    await session.endSession()
   }
 
   private async readBatch(): Promise<Batch> {
@@ -113,39 +123,43 @@ export class ChangeStream {
       { getMore: id, collection, batchSize: batchMax, maxTimeMS: 1 },
       { session: this.session },
     )
-    return { events: cursor.nextBatch, token: cursor.postBatchResumeToken._data }
+    // A resume token begins with a byte for its type and 8 bytes for its time.
+    const time = BigInt(`0x${cursor.postBatchResumeToken._data.slice(2, 18)}`)
+    return { events: cursor.nextBatch, time }
   }
 
-  private take({ events, token }: Batch, take: (events: readonly Document[]) => void): number {
+  /** @returns the number of events. */
+  private pass(batch: Batch, take: (events: readonly Document[]) => void): number {
     if (this.isClosed) throw new Error('the stream was closed')
-    if (events.length > 0) take(events)
-    if (token !== this.firstToken) {
-      const time = timeOf(token)
-      this.readAt = new Timestamp(time)
-      // The next batch may begin with another event of the same transaction.
-      this.readTo = events.length < batchMax ? time : time - 1n
-    }
-    return events.length
+    if (batch.events.length > 0) take(batch.events)
+    this.readAt = new Timestamp(batch.time)
+    this.readTo = this.completeTo(batch)
+    return batch.events.length
+  }
+
+  /** After a full batch, the next one may have events of the same time: those of a transaction have one time. */
+  private completeTo({ events, time }: Batch): bigint {
+    return events.length < batchMax ? time : time - 1n
+  }
+
+  private isBehind(goal: bigint): boolean {
+    return this.readTo < goal
+  }
+
+  /** A server that has stepped down continues to serve the cursor, and may lag behind the new primary. */
+  private checkPrimary({ isWritable, election }: Primary): void {
+    if (!isWritable || election !== this.first.election)
+      throw new Error('another primary was elected')
   }
 }
 
-interface Batch {
-  readonly events: readonly Document[]
-  readonly token: string
-}
-
-/** The state of the primary, or of the server that the driver takes for it. One command. */
+/** Asks the primary, or the server that the driver takes for it. One command. */
 async function readPrimary(db: Db): Promise<Primary> {
   const { isWritablePrimary, electionId, lastWrite } = await db.command({ hello: 1 })
-  if (!isWritablePrimary) throw new Error('the primary has stepped down')
   return {
-    electionId: electionId.toHexString(),
-    lastWrite: lastWrite.opTime.ts.toBigInt(),
-    majorityWrite: lastWrite.majorityOpTime.ts.toBigInt(),
+    isWritable: isWritablePrimary,
+    election: String(electionId),
+    lastWrite: lastWrite.opTime.ts,
+    majorityWrite: lastWrite.majorityOpTime.ts,
   }
 }
-
-/** The cluster time of a resume token: 8 bytes after that of their type. */
-const timeOf = (token: string): bigint => BigInt(`0x${token.slice(2, 18)}`)
-
-const later = (one: bigint, other: bigint): bigint => (one > other ? one : other)

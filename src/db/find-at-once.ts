@@ -9,6 +9,8 @@ interface FindOptions {
   readonly limit?: number
   readonly hint?: Document
   readonly maxTimeMS?: number
+  /** Default: that of the collection. */
+  readonly readConcern?: Document | undefined
 }
 
 /**
@@ -22,8 +24,8 @@ export async function findAtOnce<Doc extends Document, Found = Doc>(
   filter: Filter<Doc>,
   options: FindOptions = {},
 ): Promise<Found[]> {
-  const { db, collectionName, readConcern } = collection
-  const { limit } = options
+  const { db, collectionName } = collection
+  const { limit, readConcern = collection.readConcern } = options
   const { batchSize: documentsMax } = singleBatch
   const find = async () => {
     const command = {

@@ -118,10 +118,12 @@ export class Log {
           this.stream = stream
           failures = 0
           this.processLog?.info('memory follows the changes of the database')
-          for (;;) await this.runTick(stream)
+          while (!signal.aborted) await this.runTick(stream)
         } finally {
           this.drop()
-          await stream.close()
+          const closed = stream.close()
+          // A frozen primary would delay the next stream.
+          if (signal.aborted) await closed
         }
       } catch (err) {
         failures++

@@ -35,6 +35,7 @@ const order = [
   ['db/collection-spec.ts', 'db/mongo.ts', 'db/shape.ts'],
   ['collections.ts'],
   ['db'],
+  ['memory'],
   ['events.ts'],
   ['jobs'],
   ['visibility'],

@@ -1,4 +1,5 @@
 import { type ClientSession, type Db, type Document, Timestamp } from 'mongodb'
+import { readNotBefore } from './client.ts'
 
 /** The events of a batch. The server ends a batch of fewer at 16 MB, which is 32 kB an event. */
 const batchMax = 500
@@ -47,6 +48,7 @@ export class ChangeStream {
   ) {
     this.readAt = first.lastWrite
     this.readTo = first.lastWrite.toBigInt()
+    readNotBefore(db.client, this.readAt)
   }
 
   /**
@@ -133,6 +135,7 @@ export class ChangeStream {
     if (this.isClosed) throw new Error('the stream was closed')
     if (batch.events.length > 0) take(batch.events)
     this.readAt = new Timestamp(batch.time)
+    readNotBefore(this.db.client, this.readAt)
     this.readTo = this.completeTo(batch)
     return batch.events.length
   }

@@ -25,11 +25,9 @@ beforeAll(async () => {
 
 /** Loads the relations of readers at once, in a process that has none in memory. */
 async function load(readers: readonly UserId[]) {
-  const { keptRelations, stamping } = servicesOver(harness.database, harness.clock, engagement)
-  const stampings = readers.map(() => stamping())
-  await Promise.all(stampings.map((one, at) => one.seeFacts(readers[at] as UserId)))
+  const { keptRelations } = servicesOver(harness.database, harness.clock, engagement)
   const { result, commands } = await recorded(harness.database.client, () =>
-    Promise.all(stampings.map((one, at) => keptRelations.load(readers[at] as UserId, one))),
+    Promise.all(readers.map((one) => keptRelations.load(one))),
   )
   return { sizes: result.map((one) => one?.followees.size), labels: labelsOf(commands) }
 }

@@ -25,7 +25,7 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
       const some = pairs.slice(from, from + 500).map(([follower, followee]) => {
         return { id: mint.next<EdgeId>(), follower, followee, source: 'IMPORT' as const }
       })
-      await persist(() => transactions.run((tx) => edges.insertPairs(tx, some)))
+      await persist(() => transactions.run((tx) => edges.store(tx, some)))
     }
   }
 

@@ -48,15 +48,6 @@ async function page(services: Services) {
 
 const entries = () => harness.services.collections.inbox.countDocuments()
 
-test('a page that reads under kept registrations tries again under them', async () => {
-  const { registry } = harness.services
-  const kept = await registry.readUnder('version')
-  // An older read that is answered later.
-  registry.accept({ strategies: [] })
-  expect(await registry.readUnder('version')).toBe(kept)
-  expect(await registry.lastSeen()).toBe(kept)
-})
-
 describe('while the registrations of a transaction are not visible yet, as on a sharded cluster', () => {
   /** A drop of INBOX that is visible later. */
   const dropHalf = async (mutate: (services: Services) => unknown = () => {}) => {

@@ -140,9 +140,9 @@ describe('L1 mutants of FANOUT_ON_READ', () => {
   const withStrategy =
     (wrap: (right: FeedStrategy) => FeedStrategy, omitted?: keyof PageFacts) =>
     (services: Services) => {
-      const { follows, posts, visibilityFor, pageFacts } = services
+      const { pageFacts } = services
       const standard = 'FANOUT_ON_READ'
-      const strategies = { [standard]: wrap(new FanoutOnRead(follows, posts, visibilityFor)) }
+      const strategies = { [standard]: wrap(new FanoutOnRead(services)) }
       const mutantFacts = withoutFacts(pageFacts, omitted)
       return new FeedService({ ...services, strategies, standard, pageFacts: mutantFacts })
     }

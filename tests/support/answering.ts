@@ -3,9 +3,11 @@ import { createServer } from '../../src/graphql/server.ts'
 import { Readiness } from '../../src/http/readiness.ts'
 import { createLog } from '../../src/log.ts'
 import type { Services } from '../../src/services.ts'
+import type { Change } from '../../src/memory/followed.ts'
 import type { Answer } from './app.ts'
+import { keepMemory } from './memory.ts'
 
-/** The server of one more process. It keeps answers in memory. */
+/** The server of one more process. It keeps memory. */
 export interface AnsweringProcess {
   readonly services: Services
   /** `http://127.0.0.1:…`, without a slash at the end. */
@@ -24,18 +26,21 @@ export interface AnsweringProcess {
 interface ProcessAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: the tests assert on every field they read
   readonly data: any
-  /** Whether the answer came from memory. */
-  readonly isKept: boolean
 }
 
-/** Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a second of processor time. */
-export async function answeringProcess(services: Services): Promise<AnsweringProcess> {
+/**
+ * Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a second of processor time.
+ * @param tells of {@link keepMemory}. Undefined: it keeps nothing.
+ */
+export async function answeringProcess(
+  services: Services,
+  tells: ((change: Change) => boolean) | undefined = () => true,
+): Promise<AnsweringProcess> {
+  if (tells) await keepMemory(services, tells)
   const config = readConfig({ NODE_ENV: 'test', MONGODB_URI: 'embedded' })
   const log = createLog('silent', 'json')
   const readiness = new Readiness(async () => {})
   const { http } = await createServer({ config, services, log, readiness, nudge: () => {} })
-  const keptRequests = new Set<string>()
-  http.addHook('onSend', async ({ id, kept }) => void (kept && keptRequests.add(id)))
   const url = await http.listen({ host: '127.0.0.1', port: 0 })
   const send: AnsweringProcess['send'] = async (subject, query, variables = {}) => {
     const response = await fetch(`${url}/graphql`, {
@@ -47,8 +52,7 @@ export async function answeringProcess(services: Services): Promise<AnsweringPro
       body: JSON.stringify({ query, variables }),
     })
     const { data, errors = [] } = (await response.json()) as Partial<Answer>
-    const isKept = keptRequests.delete(response.headers.get('x-request-id') ?? '')
-    return { data, errors, isKept }
+    return { data, errors }
   }
   return {
     services,
@@ -63,6 +67,7 @@ export async function answeringProcess(services: Services): Promise<AnsweringPro
       const closed = http.close()
       http.server.closeAllConnections()
       await closed
+      await services.memory.close()
     },
   }
 }

@@ -48,7 +48,7 @@ export function useServices(
   beforeAll(async () => {
     built = servicesOver(database, clock, engagement, following, feed)
     await registerStrategies(built, feed.maintained ?? [])
-    await keepMemory(built, database.db)
+    await keepMemory(built)
   })
   afterAll(() => built?.memory.close())
   const current = (): Services => {

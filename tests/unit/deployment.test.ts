@@ -2,15 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { deploymentLines, differences, isOn, type Mechanism } from '../../src/db/deployment.ts'
-import { marks, versionsMark } from '../../src/db/marks.ts'
+import { logMark, marks } from '../../src/db/marks.ts'
 
 const replicaSet = { isSharded: false, missing: [], isEmbedded: false } as const
 const sharded = { ...replicaSet, isSharded: true }
 const upgraded = { ...replicaSet, missing: marks } as const
 const mechanisms: readonly Mechanism[] = [
-  'keptAnswers',
+  'memory',
   'deliveryInTransaction',
-  'deletionsByVersion',
   'retention',
 ]
 
@@ -23,7 +22,7 @@ describe('a deployment', () => {
   test.each<[string, Parameters<typeof deploymentLines>[0], readonly Mechanism[]]>([
     ['sharded cluster', sharded, ['retention']],
     ['upgraded database', upgraded, []],
-    ['upgraded database', { ...upgraded, missing: [versionsMark] }, ['retention']],
+    ['upgraded database', { ...upgraded, missing: [logMark] }, ['retention']],
   ])('each mechanism that a %s leaves out is in its line', (name, deployment, on) => {
     expect(mechanisms.filter((mechanism) => isOn(mechanism, deployment))).toEqual(on)
     const line = deploymentLines(deployment).find((text) => text.includes(name)) ?? ''

@@ -9,6 +9,7 @@ import { Plans } from '../../src/graphql/planned/plans.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import type { Handle, PostId, TimeId, UserId } from '../../src/lib/ids.ts'
 import { KeptPosts } from '../../src/posts/kept-posts.ts'
+import { ProcessMemory } from '../../src/memory/process-memory.ts'
 import type { KeptAccount } from '../../src/users/kept-accounts.ts'
 
 const schema = createSchema()
@@ -22,8 +23,11 @@ const post = {
 
 /** Posts in memory, with a count of what was rendered. */
 function keptPosts() {
-  const kept = new KeptPosts({ bytesMax: 1_000_000, keptMsMax: 60_000 })
-  kept.keep(post as never, account)
+  const memory = new ProcessMemory()
+  Object.defineProperty(memory, 'position', { value: {} })
+  const kept = new KeptPosts({ memory, bytesMax: 1_000_000 })
+  using filling = kept.beginFilling()
+  filling.keep(post as never)
   let rendered = 0
   /** Answers a document by its plan. */
   const answer = async (text: string) => {
@@ -36,7 +40,7 @@ function keptPosts() {
       reason: 'POSTED',
     }
     const page = {
-      ...{ items: [item], facts: [], reader: author, follows: () => false },
+      ...{ items: [item], facts: [], reader: author, follows: () => false, viewerHas: () => undefined },
       shownOf: () => ({ post, author: profile }),
       renderPost: (by: { key: string; render: (shown: object) => readonly string[] }) =>
         kept.renderOnce(post, account, by.key, () => {
@@ -44,8 +48,8 @@ function keptPosts() {
           return by.render({ post, author: profile })
         }),
     }
-    const { pieces } = (await plan?.render(page as never, 1, 1)) ?? { pieces: [] }
-    return { body: pieces.join('?'), nodes: document.definitions.map((one) => new WeakRef(one)) }
+    const body = (await plan?.render(page as never, 1, 1)) ?? ''
+    return { body, nodes: document.definitions.map((one) => new WeakRef(one)) }
   }
   return { kept, answer, renderings: () => rendered }
 }
@@ -69,7 +73,7 @@ describe('the text of a post in answers', () => {
     await setImmediate()
     collectGarbage()
     expect(nodes.filter((node) => node.deref())).toEqual([])
-    expect(kept.get(post, account)).toBe(post)
+    expect(kept.get(post)).toBe(post)
   })
 
   test('is rendered once for equal selections of different documents', async () => {

@@ -12,8 +12,8 @@ import { Killed, killedAtWrite } from '../../support/faulty.ts'
 import { intercepted } from '../../support/intercept.ts'
 import { gate } from '../../support/jobs.ts'
 import { type Polled, Poller, type PollQueries } from '../../support/poller.ts'
+import { keepMemory } from '../../support/memory.ts'
 import { servicesOver, virtualClock } from '../../support/services.ts'
-import { AnswersAgain } from './answers-again.ts'
 import { Deliveries } from './deliveries.ts'
 import { heldAtRead } from './held-poll.ts'
 import { Actors, Model, outcomeOf } from './model.ts'
@@ -38,10 +38,6 @@ export class PollSimulation {
   private readonly undelivered = new Map<Poller, ReadonlySet<string>>()
   /** The services of the poll under way, whose calls may be held. */
   private polling: Services
-  private readonly answers = new AnswersAgain(
-    () => this.polling.stamping(),
-    () => this.count('answered again'),
-  )
   /** Whether the transaction of a post waits before its commit. */
   private isPostOpen = false
 
@@ -70,6 +66,11 @@ export class PollSimulation {
 
   /** Runs all steps and all jobs. Then each poller polls, and must hold its timeline. */
   async run(): Promise<void> {
+    await keepMemory(this.services)
+    await this.runSteps().finally(() => this.services.memory.close())
+  }
+
+  private async runSteps(): Promise<void> {
     for (const step of this.plan.steps) await this.apply(step)
     await this.drain()
     for (const [reader, poller] of this.pollers) {
@@ -226,30 +227,26 @@ export class PollSimulation {
   private queriesOf(reader: UserId): PollQueries {
     const { strategy } = this
     return {
-      timeline: this.answers.wrap(reader, async (asked: AskedPage, stamping) => {
+      timeline: async (asked: AskedPage) => {
         const base = 'before' in asked ? pollCursors.decode(asked.before) : undefined
         const window =
           'first' in asked
             ? { limit: asked.first, backward: false }
             : { limit: asked.last, backward: true, before: base && positionOf(base) }
         const request = { window, strategy, projection: 'ref' as const, watermark: true }
-        const { items, isCut, watermark, stamp } = await this.polling.feed.timeline(
-          reader,
-          request,
-          stamping,
-        )
+        const { items, isCut, watermark } = await this.polling.feed.timeline(reader, request)
         const ids = items.map(({ post }) => post.id)
         const page = { posts: ids, isCut, watermark: watermark as PostId }
         const cursor = cursorAfterPage(window, base, page)
         const [hasNextPage, hasPreviousPage] = [isCut && !window.backward, isCut && window.backward]
         const pollCursor = cursor ? pollCursors.encode(cursor) : ''
-        return { answer: { ids, pollCursor, hasNextPage, hasPreviousPage }, stamp }
-      }),
-      news: this.answers.wrap(reader, async (since: string, stamping) => {
+        return { ids, pollCursor, hasNextPage, hasPreviousPage }
+      },
+      news: async (since: string) => {
         const asked = { since: pollCursors.parse('since', since), strategy, changed: true }
-        const { cursor, stamp, ...news } = await this.polling.news.findNews(reader, asked, stamping)
-        return { answer: { ...news, pollCursor: pollCursors.encode(cursor) }, stamp }
-      }),
+        const { cursor, ...news } = await this.polling.news.findNews(reader, asked)
+        return { ...news, pollCursor: pollCursors.encode(cursor) }
+      },
     }
   }
 

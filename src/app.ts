@@ -109,7 +109,7 @@ async function serve(
     drain()
     const { stopMs } = config.operations
     await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
-    await Promise.all([stopped, services.inline.settle(), services.permit.end()])
+    await stopped
   }
   const { lost } = database
   return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }

@@ -5,6 +5,7 @@ import type { Transactions } from './db/transaction.ts'
 import type { Versions } from './db/versions.ts'
 import type { Reactions } from './events.ts'
 import type { FeedConfig } from './feed/config.ts'
+import type { NeedsJobs } from './feed/registry/needs-jobs.ts'
 import type { Invariants } from './integrity/invariant.ts'
 import type { InlineRunner } from './jobs/inline.ts'
 import type { Outbox } from './jobs/outbox.ts'
@@ -30,6 +31,7 @@ export interface Core {
   readonly inline: InlineRunner
   readonly outbox: Outbox
   readonly versions: Versions
+  readonly needsJobs: NeedsJobs
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number

@@ -5,6 +5,7 @@ import { Transactions } from './db/transaction.ts'
 import { Versions } from './db/versions.ts'
 import type { ServiceConfig } from './feature.ts'
 import { createParts, createTasks, invariants, type Parts, reactions } from './features.ts'
+import { createNeedsJobs } from './feed/registry/needs-jobs.ts'
 import type { Check } from './integrity/invariant.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
@@ -44,6 +45,7 @@ export function createServices(
   const transactions = new Transactions(client, idempotency)
   const queue = new JobQueue(collections.outbox, { now })
   const inline = new InlineRunner(queue)
+  const versions = new Versions(collections, transactions)
   const parts = createParts({
     config,
     collections,
@@ -52,7 +54,8 @@ export function createServices(
     queue,
     inline,
     outbox: new Outbox(collections.outbox, mint, inline, reactions),
-    versions: new Versions(collections, transactions),
+    versions,
+    needsJobs: createNeedsJobs(collections, versions),
     mint,
     now,
     validators: contentValidators(config.posts.blockedWords, more),

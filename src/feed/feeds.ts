@@ -3,14 +3,11 @@ import type { Stamping } from '../db/stamps.ts'
 import type { Transactions } from '../db/transaction.ts'
 import { outdateTimelines, type Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
-import type { Audiences } from '../follows/audiences.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { KeptRelations } from '../follows/kept-relations.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
-import type { InlineRunner } from '../jobs/inline.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { JobQueue } from '../jobs/queue.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
 import type { KeptPosts } from '../posts/kept-posts.ts'
@@ -20,11 +17,9 @@ import type { UserStats } from '../users/stats.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import type { FeedConfig } from './config.ts'
 import { Backfill } from './delivery/backfill.ts'
-import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { combineSmallWrites, FollowerWalks, smallAudienceMax } from './delivery/follower-walk.ts'
-import { DeliveryPermit } from './delivery/permit.ts'
 import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
@@ -33,7 +28,6 @@ import { configuredOptions, type Options, optionWarnings } from './registry/opti
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
-import { Celebrities } from './strategies/celebrities.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
 import {
   type ByStrategy,
@@ -58,7 +52,6 @@ export interface FeedParts {
     readonly restrictions: Restrictions
     readonly stats: UserStats
     readonly edges: Edges
-    readonly audiences: Audiences
     readonly visibilityFor: (viewer: UserId) => Visibility
     readonly stamping: () => Stamping
     readonly keptAccounts: KeptAccounts
@@ -67,8 +60,6 @@ export interface FeedParts {
     readonly summaries: EngagementSummaries
   }
   readonly outbox: Outbox
-  readonly queue: JobQueue
-  readonly inline: InlineRunner
   readonly transactions: Transactions
   readonly versions: Versions
   readonly mint: IdMint
@@ -89,10 +80,7 @@ export interface Feeds {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes from the configuration of this process. */
   readonly configured: ByStrategy<Options>
-  readonly celebrities: Celebrities
   readonly delivery: Delivery
-  readonly permit: DeliveryPermit
-  readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly ranges: RangeJobs
   readonly walks: FollowerWalks
@@ -101,29 +89,21 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, queue, inline, transactions, versions, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, versions, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
-  const { follows, posts, edges, stats, audiences, visibilityFor } = core
+  const { follows, posts, edges, stats, visibilityFor } = core
   const registry = new Registry(collections.strategies)
   const pageFacts = new PageFactsReader({ ...core, collections, registry, versions })
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead(follows, posts, visibilityFor)
   const registrations = new Registrations({ collections, outbox, transactions, mint, now })
-  const celebrities = new Celebrities({
-    collections,
-    runExclusive: registrations.runExclusive.bind(registrations),
-    versions,
-    mint,
-    followersMax: config.inboxFollowersMax,
-  })
   const parts = {
     collections,
     follows,
     posts,
     entries,
     fanoutOnRead,
-    celebrities,
     mint,
     now,
   }
@@ -145,26 +125,10 @@ export function createFeeds(
   })
   const news = new NewsReader(feed, watermarks)
   const outdateTimelines = shareOutdating(collections)
-  const permit = new DeliveryPermit({ collections, registry, outbox, queue, inline, transactions })
-  const begunDeliveries = new BegunDeliveries({
-    collections,
-    strategies,
-    celebrities,
-    registry,
-    permit,
-    audiences,
-    edges,
-    stats,
-    versions,
-    outdateTimelines,
-    contents: config.entries,
-    inlineMax: config.inlineMax,
-  })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
   const walks = new FollowerWalks(follows, stats, ranges)
   const delivery = new Delivery({
     strategies,
-    celebrities,
     registry,
     facts: new DeliveryFactsReader({
       posts,
@@ -178,7 +142,6 @@ export function createFeeds(
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
-    celebrities,
     delivery,
     entries,
     follows,
@@ -226,11 +189,8 @@ export function createFeeds(
     registrations,
     upkeep: new Upkeep(registrations, outbox),
     strategies,
-    celebrities,
     configured,
     delivery,
-    permit,
-    begunDeliveries,
     backfill,
     ranges,
     walks,

@@ -9,7 +9,7 @@ const sharded = { ...replicaSet, isSharded: true }
 const upgraded = { ...replicaSet, missing: marks } as const
 const mechanisms: readonly Mechanism[] = [
   'keptAnswers',
-  'deliveryInTransaction',
+  'postsWithoutJobs',
   'deletionsByVersion',
   'retention',
 ]
@@ -37,7 +37,7 @@ describe('a deployment', () => {
     const lines = deploymentLines({ ...upgraded, isSharded: true })
     expect(lines).toHaveLength(2)
     expect(lines[0]).toMatch(/^deployment: sharded cluster\. .*reads of a job: wait until their/)
-    expect(lines[1]).toContain('retention: everything is kept; celebrities: no author becomes one')
+    expect(lines[1]).toContain('retention: everything is kept')
     const embedded = deploymentLines({ ...replicaSet, isEmbedded: true })
     expect(embedded).toEqual([expect.stringMatching(/^deployment: embedded MongoDB\. .*migrated/)])
     for (const line of [...lines, ...embedded]) expect(line).not.toMatch(/[`[\]]|\.md|undefined/)

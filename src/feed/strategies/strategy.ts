@@ -11,12 +11,6 @@ export interface Entry {
   readonly text?: string | undefined
 }
 
-/** An entry that was never stored, with the readers who get it. */
-export interface NewEntry {
-  readonly entry: Entry
-  readonly readers: readonly UserId[]
-}
-
 /** A query for a part of a reader's timeline. */
 export interface StrategyQuery {
   readonly reader: UserId
@@ -38,8 +32,6 @@ export interface Candidates {
   readonly entries: readonly Entry[]
   /** Whether fewer entries than requested mean the end of the range. If not, more entries may follow. */
   readonly complete: boolean
-  /** Whether a strategy that stores entries also read posts, which appear at their commit. Default: no. */
-  readonly readsPosts?: true
 }
 
 /**

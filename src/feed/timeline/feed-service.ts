@@ -156,8 +156,8 @@ export class FeedService {
   }
 
   /**
-   * Reads a slice of a timeline, and the stamp of what decides it. A slice that shows posts at their commit has none:
-   * no version can tell. These are the slices of FANOUT_ON_READ, and of INBOX with celebrities that the reader follows.
+   * Reads a slice of a timeline, and the stamp of what decides it. A slice of FANOUT_ON_READ has none: it shows posts at
+   * their commit, and no version can tell.
    *
    * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or
    * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
@@ -191,7 +191,7 @@ export class FeedService {
         if (isCovered && seen.length === 0) seen.push(await registry.read())
         // Without stored entries, a page shows posts before their delivery, so no version covers it. With them, fan-out
         // on read continues the page below them, and the delivery of a post that it lacks is pending.
-        if (!list.isStored || list.readsPosts) stamp?.spoil()
+        if (!list.isStored) stamp?.spoil()
         const { servedBy, isStored, facts } = list
         const items = slices.get(query.reader) ?? []
         if (!isCovered || seen.every((now) => isCurrent(registration, now.get(name))))

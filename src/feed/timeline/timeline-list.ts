@@ -49,8 +49,6 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
   servedBy: FeedStrategyName
   /** Whether stored entries decide a part of the range. */
   isStored = false
-  /** Whether the page shows posts at their commit, beside stored entries. */
-  readsPosts = false
   /** All facts that were read. */
   readonly facts: PageFacts[] = []
   /** Authors whose posts the page does not show. */
@@ -69,8 +67,7 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
   /** The commands of the strategy, and then those of FANOUT_ON_READ. */
   async read(_: readonly UserId[], range: Range): Promise<Map<UserId, readonly Entry[]>> {
     if (++this.rounds > storedRoundsMax) this.servedBy = 'FANOUT_ON_READ'
-    const { entries, complete, readsPosts } = await this.propose(range)
-    if (readsPosts) this.readsPosts = true
+    const { entries, complete } = await this.propose(range)
     if (isMaterialised(this.servedBy) && (complete || entries.length > 0)) this.isStored = true
     const last = entries.at(-1)?.id
     if (complete || entries.length >= range.limit) return new Map([[this.query.reader, entries]])

@@ -42,7 +42,7 @@ const derivedFields: Partial<
   users: { settlesAt: none },
   user_stats: {
     ...{ followers: zero, following: zero, posts: zero },
-    ...{ audience: none, guard: none, repairs: none },
+    ...{ guard: none, repairs: none },
   },
   restrictions: { repairs: none },
   posts: {
@@ -185,11 +185,7 @@ async function restore(
   await open(run, name).insertOne(replacement, { session })
   const { _id, user, follower, followee, author } = replacement
   const isEdge = name === 'followers' || name === 'following'
-  if (isEdge) {
-    const pair = [user, follower ?? followee]
-    await raiseVersions(collections, relationsOf(pair), tx)
-    await run.stats.renewAudiences(tx, pair)
-  }
+  if (isEdge) await raiseVersions(collections, relationsOf([user, follower ?? followee]), tx)
   const isAccount = name === 'users' || name === 'user_stats'
   const owner = isAccount ? _id : author
   if (typeof owner === 'string') {

@@ -65,7 +65,7 @@ export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): F
   const inputs: CapacityInputs = {
     ...{ followers, followees, authorBias },
     ...{ postsPerSecond: posts, readsPerSecond: pages, followsPerSecond: follows },
-    ...{ pollsPerSecond: 0, likesPerSecond: 0, unchangedShare: 0, inlineMax: 200 },
+    ...{ pollsPerSecond: 0, likesPerSecond: 0, unchangedShare: 0, inlineMax: 2_000 },
     // The caches are full from the beginning.
     days: strategy === 'CACHE' ? 365 : 1 / 86_400,
     activeShare: checked.cacheShare,

@@ -73,7 +73,7 @@ const capacityCommand = (): Command =>
         [0, 2],
       ),
     )
-    .addOption(numberOption('--inline-max <n>', 'FANOUT_INLINE_MAX', 200))
+    .addOption(numberOption('--inline-max <n>', 'FANOUT_INLINE_MAX', 2_000))
     .addOption(numberOption('--cores <n>', "cores of each shard's primary", 16, [1, 1e4]))
     .addOption(numberOption('--disk-gb <n>', 'disk of each member of a shard', 2_000, [1, 1e6]))
     .addOption(

@@ -104,7 +104,7 @@ describe('while no strategy stores timelines', () => {
 
 describe('under INBOX', () => {
   const { app, send, commandsOf } = usePublishers('INBOX')
-  const facts = 'read strategies, posts, user_stats, followers'
+  const facts = 'read strategies, posts, followers'
   const delivered = ['read posts', 'insert inbox', 'update versions', 'delete outbox']
 
   test('a post takes six commands, and five for the job that delivers it', async () => {

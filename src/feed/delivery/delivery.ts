@@ -46,8 +46,8 @@ export class Delivery {
 
   /**
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
-   * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
-   * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
+   * One command for the facts, or up to four that concurrent deliveries share, and one to count at least 2,000 followers.
+   * Three for each 2,000 followers, and the commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
@@ -79,7 +79,8 @@ export class Delivery {
       return false
     }
     const isFirstRun = run.checkpoint === undefined && range === undefined
-    if (isFirstRun && run.inline && followers > inlineMax) {
+    const isLeft = async () => (followers ?? (await walks.countFollowers(author))) > inlineMax
+    if (isFirstRun && run.inline && (await isLeft())) {
       await write([author])
       if (!(await onWindowWritten([author]))) return undefined
       await run.save({ after: '' } satisfies WalkCheckpoint)

@@ -9,9 +9,9 @@ import { listenOn } from './http/listen.ts'
 import { Readiness } from './http/readiness.ts'
 import { Worker } from './jobs/worker.ts'
 import type { Log } from './log.ts'
-import { measureDatabase } from './observe.ts'
 import { followedFacts } from './memory/followed-facts.ts'
 import { Log as ChangeLog } from './memory/log.ts'
+import { measureDatabase } from './observe.ts'
 import { type Opened, openProcess } from './open-process.ts'
 import { type ContentValidator, loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
@@ -69,7 +69,7 @@ async function serve(
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
   services.feed.start(log)
-  if (config.feed.pageCacheMb > 0 && (await services.versions.isOn('memory')))
+  if (config.feed.pageCacheMb > 0 && (await services.mechanisms.isOn('memory')))
     services.memory.start(new ChangeLog(db, followedFacts), log)
   const nudge = () => worker.nudge()
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
@@ -113,12 +113,7 @@ async function serve(
     drain()
     const { stopMs } = config.operations
     await requests.close(stopMs - Math.min(stopReserveMs, stopMs / 2))
-    await Promise.all([
-      stopped,
-      services.inline.settle(),
-      services.permit.end(),
-      services.memory.close(),
-    ])
+    await Promise.all([stopped, services.memory.close()])
   }
   const { lost } = database
   return { url, adminUrl: admin.url, services, lost, drain, [Symbol.asyncDispose]: close }

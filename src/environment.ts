@@ -65,7 +65,7 @@ const withdrawn: Readonly<Record<string, Withdrawn>> = {
     isRefused: true,
   },
   HYBRID_THRESHOLD: {
-    text: 'this release has no HYBRID; unset it, and set INBOX_FOLLOWERS_MAX for INBOX',
+    text: 'this release has no HYBRID; unset it, and use INBOX',
     isRefused: true,
   },
   MONGOD_BINARY: { text: 'a mongod on the PATH is used first' },
@@ -82,6 +82,7 @@ const withdrawn: Readonly<Record<string, Withdrawn>> = {
   SHARES_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it' },
   COMMENTS_THRESHOLD: { text: 'OVERFLOW_THRESHOLD sets it, to a fifth' },
   OVERFLOW_CAPACITY: { text: 'it is ten times OVERFLOW_THRESHOLD, and 1,000 at most' },
+  INBOX_FOLLOWERS_MAX: { text: 'INBOX stores the posts of all authors' },
   DRIFT_SAMPLE: { text: driftText },
   DRIFT_REPAIR: { text: driftText },
 }

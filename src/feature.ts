@@ -1,10 +1,11 @@
 import type { Config } from './config.ts'
 import type { Collections, featureCollections } from './db/collections.ts'
 import type { IdempotencyStore } from './db/idempotency.ts'
+import type { Mechanisms } from './db/mechanisms.ts'
 import type { Transactions } from './db/transaction.ts'
-import type { Versions } from './db/versions.ts'
 import type { Reactions } from './events.ts'
 import type { FeedConfig } from './feed/config.ts'
+import type { NeedsJobs } from './feed/registry/needs-jobs.ts'
 import type { Invariants } from './integrity/invariant.ts'
 import type { InlineRunner } from './jobs/inline.ts'
 import type { Outbox } from './jobs/outbox.ts'
@@ -30,9 +31,10 @@ export interface Core {
   readonly queue: JobQueue
   readonly inline: InlineRunner
   readonly outbox: Outbox
-  readonly versions: Versions
+  readonly mechanisms: Mechanisms
   /** What the process keeps in memory. */
   readonly memory: ProcessMemory
+  readonly needsJobs: NeedsJobs
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number

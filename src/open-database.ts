@@ -171,6 +171,6 @@ async function checkStrategies(db: Db): Promise<void> {
   const strategies = db.collection<StrategyDoc>('strategies')
   if (!(await strategies.findOne({ _id: 'HYBRID' }))) return
   throw new ConfigError([
-    'FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX with INBOX_FOLLOWERS_MAX instead',
+    'FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX instead',
   ])
 }

@@ -1,10 +1,11 @@
 import { openCollections } from './db/collections.ts'
 import { IdempotencyStore } from './db/idempotency.ts'
+import { Mechanisms } from './db/mechanisms.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Transactions } from './db/transaction.ts'
-import { Versions } from './db/versions.ts'
 import type { ServiceConfig } from './feature.ts'
 import { createParts, createTasks, invariants, type Parts, reactions } from './features.ts'
+import { createNeedsJobs } from './feed/registry/needs-jobs.ts'
 import type { Check } from './integrity/invariant.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
@@ -45,6 +46,7 @@ export function createServices(
   const transactions = new Transactions(client, idempotency)
   const queue = new JobQueue(collections.outbox, { now })
   const inline = new InlineRunner(queue)
+  const mechanisms = new Mechanisms(collections)
   const parts = createParts({
     config,
     collections,
@@ -53,8 +55,9 @@ export function createServices(
     queue,
     inline,
     outbox: new Outbox(collections.outbox, mint, inline, reactions),
-    versions: new Versions(collections, transactions),
+    mechanisms,
     memory: new ProcessMemory(),
+    needsJobs: createNeedsJobs(collections, mechanisms),
     mint,
     now,
     validators: contentValidators(config.posts.blockedWords, more),

@@ -62,7 +62,7 @@ const loadOfReed98: LoadOf = async (graph, { services }, options) => ({
   ...(await sampleDegrees(services.collections)),
   // Few enough posts that no cache drops one of them, which would not be counted.
   ...operationsOf(options, 400),
-  ...{ authorBias: 0, inboxFollowersMax: 100, cacheShare: 1 },
+  ...{ authorBias: 0, cacheShare: 1 },
 })
 
 const loadOfGenerated: LoadOf = async (graph, _, options) => {
@@ -74,7 +74,7 @@ const loadOfGenerated: LoadOf = async (graph, _, options) => {
     followers: powerLawDegrees({ users, edges, exponent, degreeMax }),
     followees: equalDegrees(users, edges),
     ...operationsOf(options, 200),
-    ...{ authorBias: 1, inboxFollowersMax: 2_000, cacheShare: 0.2 },
+    ...{ authorBias: 1, cacheShare: 0.2 },
   }
 }
 

@@ -8,7 +8,6 @@ import { randomAt } from '../../packages/drive/random.ts'
 import { type FeedStrategyName, isMaterialised } from '../../src/feed/strategies/list.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Child } from '../child-process.ts'
-import { insertInBatches } from '../feeds/bulk-data.ts'
 import { collectionNames, countEntries, type FeedsDatabase } from '../feeds/feeds-database.ts'
 import { sizeOf } from '../options.ts'
 import { fillCaches } from './caches.ts'
@@ -33,7 +32,6 @@ export interface CheckedLoad {
   readonly pages: number
   readonly follows: number
   readonly authorBias: number
-  readonly inboxFollowersMax: number
   /** The share of the users who have a cache. */
   readonly cacheShare: number
 }
@@ -65,9 +63,9 @@ const warmUp = { posts: [512, 20], pages: [640, 40] } as const
 export function predictLoad(strategy: FeedStrategyName, checked: CheckedLoad): Figures {
   const { followers, followees, posts, pages, follows, authorBias } = checked
   const inputs: CapacityInputs = {
-    ...{ followers, followees, authorBias, inboxFollowersMax: checked.inboxFollowersMax },
+    ...{ followers, followees, authorBias },
     ...{ postsPerSecond: posts, readsPerSecond: pages, followsPerSecond: follows },
-    ...{ pollsPerSecond: 0, likesPerSecond: 0, unchangedShare: 0, inlineMax: 200 },
+    ...{ pollsPerSecond: 0, likesPerSecond: 0, unchangedShare: 0, inlineMax: 2_000 },
     // The caches are full from the beginning.
     days: strategy === 'CACHE' ? 365 : 1 / 86_400,
     activeShare: checked.cacheShare,
@@ -93,16 +91,15 @@ export async function measureLoad(
 ): Promise<Figures> {
   const warmUpOf = (name: keyof typeof warmUp) =>
     sizeOf({ isSmallest }, warmUp[name][0], warmUp[name][1])
-  const { graph, inboxFollowersMax } = checked
+  const { graph } = checked
   await prepareStrategy(database, strategy)
-  if (strategy === 'INBOX') await storeCelebrities(database, checked)
   // At random: the followers of a generated graph are equal steps apart.
   const withCache = graph.users.filter((_, at) => randomAt(7, at, 0) < checked.cacheShare)
   // Readers of pages build their own caches, in the warm-up.
   const readers = withCache.slice(0, readersMax)
   if (strategy === 'CACHE') await fillCaches(database, withCache.slice(readersMax), history)
   await using server = await startMeasuredServer(database, load, strategy, {
-    ...{ built, pageCacheMb: 0, inboxFollowersMax },
+    ...{ built, pageCacheMb: 0 },
   })
   await server.measure(repeat(readers, warmUpOf('pages')).map(requests.page))
   await server.measure(createPosts(graph.users.slice(-1_000), warmUpOf('posts')))
@@ -170,20 +167,4 @@ function selectAuthors({ graph, posts, authorBias }: CheckedLoad): UserId[] {
   return repeat(authors, authors.length).map(
     (_, at) => authors[(at * 7_919) % authors.length] as UserId,
   )
-}
-
-/** Stores celebrities as the deliveries of their posts leave them. */
-async function storeCelebrities(
-  { services: { collections } }: FeedsDatabase,
-  { graph, inboxFollowersMax }: CheckedLoad,
-): Promise<void> {
-  const followers = countEdges(graph, 'followers')
-  const celebrities = [...followers.keys()].filter(
-    (user) => (followers[user] ?? 0) > inboxFollowersMax,
-  )
-  const readFrom = new ObjectId()
-  await insertInBatches(collections.celebrities, celebrities, (user) => ({
-    ...{ _id: graph.users[user] as UserId, readFrom },
-  }))
-  await collections.strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
 }

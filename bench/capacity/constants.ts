@@ -12,13 +12,7 @@ import { createConstantsGraph } from './graphs.ts'
 import { requests } from './requests.ts'
 import { accountCollections, bytesPerDocument, edgeCollections, measureStorage } from './storage.ts'
 import { storeGraph, storeHistory } from './store.ts'
-import {
-  createPosts,
-  format,
-  measureStrategy,
-  repeat,
-  type StrategyContext,
-} from './strategy-costs.ts'
+import { format, measureStrategy, type StrategyContext } from './strategy-costs.ts'
 import {
   type Cost,
   divideCost,
@@ -29,16 +23,11 @@ import {
 
 const postsEach = [6, 1] as const
 const likeCounts = [3_000, 100] as const
-const pulledFollowerCounts = [5_000, 500] as const
-const [pulledPostCounts, pulledPageCounts] = [
-  [128, 4],
-  [320, 20],
-] as const
 
 /**
  * Measures the constants of the capacity model: the bytes on disk of each stored document, and the processor time and
  * oplog bytes of each operation. The command's JSON is the file packages/capacity/constants.json.
- * @param options `sides` selects parts: `graph`, `likes`, `celebrities`, or strategies. The others keep their values.
+ * @param options `sides` selects parts: `graph`, `likes`, or strategies. The others keep their values.
  */
 export async function benchmarkConstants(options: BenchOptions) {
   const { log, sides, isSmallest } = options
@@ -55,7 +44,7 @@ export async function benchmarkConstants(options: BenchOptions) {
     date: new Date().toISOString().slice(0, 10),
     machine: `${cpus().length} cores ${cpus()[0]?.model}, ${Math.round(totalmem() / 2 ** 30)} GB, Node.js ${process.versions.node}, MongoDB ${version}`,
   }
-  let { bytes, like, pulled } = known
+  let { bytes, like } = known
   const runs: Record<string, typeof run> = { ...known.runs }
   if (isWanted('graph')) {
     bytes = { ...bytes, ...(await measureBaseBytes(database)) }
@@ -66,10 +55,6 @@ export async function benchmarkConstants(options: BenchOptions) {
     strategies[name] = await measureStrategy(name, context)
     runs[name] = run
   }
-  if (isWanted('celebrities')) {
-    pulled = await measurePulled(context)
-    runs.celebrities = run
-  }
   if (isWanted('likes')) {
     const measured = await measureLikes(context)
     like = measured.cost
@@ -77,7 +62,7 @@ export async function benchmarkConstants(options: BenchOptions) {
     runs.likes = run
   }
   const command = 'npm run bench -- constants --json'
-  return roundAll({ command, runs, units, bytes, like, pulled, strategies })
+  return roundAll({ command, runs, units, bytes, like, strategies })
 }
 
 const units = {
@@ -106,26 +91,6 @@ async function measureBaseBytes(database: FeedsDatabase) {
     edge: bytesOf(edgeCollections),
     post: bytesOf(['posts']),
   }
-}
-
-/** Measures posts of celebrities under INBOX, and pages of readers who follow some. */
-async function measurePulled(context: StrategyContext) {
-  const { database, graph, load, built, log } = context
-  const pulledPosts = sizeOf(context, ...pulledPostCounts)
-  const pulledPages = sizeOf(context, ...pulledPageCounts)
-  await prepareStrategy(database, 'INBOX')
-  await using server = await startMeasuredServer(database, load, 'INBOX', {
-    ...{ built, pageCacheMb: 0, inboxFollowersMax: sizeOf(context, ...pulledFollowerCounts) },
-  })
-  const celebrities = graph.authors.at(-1) ?? []
-  // Their first posts make them celebrities.
-  await server.measure(createPosts(celebrities, celebrities.length))
-  await server.measure(createPosts(graph.authors[0] ?? [], sizeOf(context, 256, 8)))
-  const posts = await server.measure(createPosts(celebrities, pulledPosts))
-  const pages = await server.measure(repeat(graph.ordinary, pulledPages).map(requests.page))
-  const [post, page] = [divideCost(posts, pulledPosts), divideCost(pages, pulledPages)]
-  log(`INBOX: a post of a celebrity ${format(post)}, a page with celebrities ${format(page)}`)
-  return { post, page }
 }
 
 /** Measures likes of random posts: most posts have one. */

@@ -50,7 +50,6 @@ export async function prepareStrategy(
   await maintainOnly(database, isMaterialised(strategy) ? [strategy] : [])
   await collections.timeline_cache.drop()
   await clearBuckets(database)
-  await collections.celebrities.deleteMany({})
 }
 
 /** A production server with one strategy, whose operations can be measured. */
@@ -64,22 +63,13 @@ export async function startMeasuredServer(
   database: FeedsDatabase,
   load: Child,
   strategy: FeedStrategyName,
-  {
-    built,
-    pageCacheMb,
-    inboxFollowersMax = 0,
-  }: {
-    readonly built: string
-    readonly pageCacheMb: number
-    readonly inboxFollowersMax?: number
-  },
+  { built, pageCacheMb }: { readonly built: string; readonly pageCacheMb: number },
 ): Promise<MeasuredServer> {
   const { uri, db } = database
   const server = await startServer(
     'feedline-server.ts',
     {
       ...{ FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy, PAGE_CACHE_MB: String(pageCacheMb) },
-      INBOX_FOLLOWERS_MAX: String(inboxFollowersMax),
       ...{
         NODE_ENV: 'production',
         FEEDLINE_BUILT: built,

@@ -73,8 +73,7 @@ export async function maintainOnly(
 ): Promise<void> {
   const { strategies } = services.collections
   const wanted = registered.filter(({ _id }) => (names as readonly string[]).includes(_id))
-  // No post is published under the registrations of before, and no page is read under them.
-  await services.permit.end()
+  // No page is read under the registrations of before.
   await services.registrations.runExclusive(async (tx) => {
     await strategies.deleteMany({}, tx)
     if (wanted.length > 0) await strategies.insertMany(wanted, tx)

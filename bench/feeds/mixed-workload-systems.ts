@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
 import type { PostDoc } from '../../src/db/collections.ts'
-import { permitKind } from '../../src/feed/registry/permits.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { readPages } from '../../src/list/pipeline.ts'
 import type { Services } from '../../src/services.ts'
@@ -56,8 +55,7 @@ const idleTimeoutMs = 60_000
 /** Waits until the outbox has no work, in any process. @throws after 60 s. */
 export async function waitForEmptyOutbox({ collections: { outbox } }: Services): Promise<void> {
   const deadline = performance.now() + idleTimeoutMs
-  const work = { kind: { $ne: permitKind } }
-  for (let job = await outbox.findOne(work); job; job = await outbox.findOne(work)) {
+  for (let job = await outbox.findOne(); job; job = await outbox.findOne()) {
     if (performance.now() > deadline) throw new Error(`a job did not end: ${JSON.stringify(job)}`)
     await sleep(5)
   }

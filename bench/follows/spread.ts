@@ -89,7 +89,6 @@ export async function measureSpreadFollows(options: BenchOptions): Promise<Sprea
     }
   } finally {
     await worker.stop()
-    await services.inline.settle()
   }
   await verifyEdges(database.db, next.feedline)
   await verifyEdges(bare.db, next.bare)

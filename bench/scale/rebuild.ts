@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomAt } from '../../packages/drive/random.ts'
 import type { InboxDoc } from '../../src/db/collections.ts'
+import { createCollection } from '../../src/db/indexes.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
@@ -84,7 +85,7 @@ async function rebuildInbox(
 ): Promise<number> {
   await registrations.drop('INBOX')
   await collections.inbox.drop()
-  await db.createCollection('inbox', { clusteredIndex: { key: { _id: 1 }, unique: true } })
+  await createCollection(db, 'inbox', true)
   await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, workerCount)
   const begin = performance.now()
   await registrations.register('INBOX', {})
@@ -95,7 +96,7 @@ async function rebuildInbox(
 /** Inserts entries into an empty collection, in their order. @returns the seconds. */
 async function insertBarely({ db }: BenchDatabase, entries: readonly InboxDoc[]): Promise<number> {
   const bare = db.collection('bare')
-  await db.createCollection('bare', { clusteredIndex: { key: { _id: 1 }, unique: true } })
+  await createCollection(db, 'bare', true)
   const begin = performance.now()
   const running = new Set<Promise<unknown>>()
   for (const batch of chunks(entries, entriesPerInsert)) {

@@ -2,7 +2,6 @@ import { formatTable } from '../feeds/report.ts'
 import type { BenchOptions } from '../options.ts'
 import { quantile } from '../statistics.ts'
 import { bytesSide } from './bytes.ts'
-import { celebritiesSide } from './celebrities.ts'
 import { fanoutSide } from './fanout.ts'
 import { importSide } from './import.ts'
 import { rebuildSide } from './rebuild.ts'
@@ -10,14 +9,7 @@ import { registerSide } from './register.ts'
 import { formatBound, keepsBound, type ScaleSide } from './side.ts'
 
 /** All sides, in the order in which they run. */
-const sides: readonly ScaleSide[] = [
-  registerSide,
-  celebritiesSide,
-  bytesSide,
-  fanoutSide,
-  rebuildSide,
-  importSide,
-]
+const sides: readonly ScaleSide[] = [registerSide, bytesSide, fanoutSide, rebuildSide, importSide]
 
 /**
  * Measures what decides how far a deployment grows, side by side: a side is a file of this folder. Each round of a side

@@ -73,13 +73,7 @@ const capacityCommand = (): Command =>
         [0, 2],
       ),
     )
-    .addOption(
-      numberOption(
-        '--inbox-followers-max <n>',
-        'INBOX_FOLLOWERS_MAX; default: all posts are stored',
-      ),
-    )
-    .addOption(numberOption('--inline-max <n>', 'FANOUT_INLINE_MAX', 200))
+    .addOption(numberOption('--inline-max <n>', 'FANOUT_INLINE_MAX', 2_000))
     .addOption(numberOption('--cores <n>', "cores of each shard's primary", 16, [1, 1e4]))
     .addOption(numberOption('--disk-gb <n>', 'disk of each member of a shard', 2_000, [1, 1e6]))
     .addOption(
@@ -123,7 +117,6 @@ async function planAndPrint(options: OptionValues, command: Command): Promise<vo
     activeShare: options.activeShare,
     unchangedShare: options.unchangedShare,
     entryDays: options.keepDays ?? Number.POSITIVE_INFINITY,
-    inboxFollowersMax: options.inboxFollowersMax || Number.POSITIVE_INFINITY,
     inlineMax: options.inlineMax,
     coresPerShard: options.cores,
     diskGbPerShard: options.diskGb,

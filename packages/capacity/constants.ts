@@ -44,16 +44,12 @@ export interface MeasuringRun {
 /** All constants of the model, with their units and the command that measured them. */
 export interface Constants {
   readonly command: string
-  /** The run of each part: the bytes of the graph, likes, celebrities, and each strategy. */
-  readonly runs: Readonly<
-    Record<'graph' | 'likes' | 'celebrities' | FeedStrategyName, MeasuringRun>
-  >
+  /** The run of each part: the bytes of the graph, likes, and each strategy. */
+  readonly runs: Readonly<Record<'graph' | 'likes' | FeedStrategyName, MeasuringRun>>
   readonly units: Readonly<Record<string, string>>
   /** Bytes on disk of one document with its index entries. */
   readonly bytes: Readonly<Record<'user' | 'edge' | 'post' | 'like', number>>
   readonly like: OperationCost
-  /** `INBOX`: a post of a celebrity, and a page of a reader who follows celebrities. */
-  readonly pulled: Readonly<Record<'post' | 'page', OperationCost>>
   /** Does not compile if a strategy has no row. */
   readonly strategies: Readonly<Record<FeedStrategyName, StrategyConstants>>
 }

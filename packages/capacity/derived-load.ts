@@ -1,4 +1,4 @@
-import { countEdges, countUsers, type DegreeClass, type Degrees } from './degrees.ts'
+import { countEdges, countUsers, type DegreeClass } from './degrees.ts'
 import type { CapacityInputs } from './inputs.ts'
 
 /** Authors with about the same number of followers, and the posts of all of them. */
@@ -36,10 +36,6 @@ export const deliveriesPerSecond = (
     (sum, { followers, postsPerSecond }) => sum + audienceOf(followers) * postsPerSecond,
     0,
   )
-
-/** The edges that lead to users with more than `followersMax` followers. */
-export const celebrityEdges = (followers: Degrees, followersMax: number): number =>
-  countEdges(followers.filter(({ degree }) => degree > followersMax))
 
 export const secondsPerDay = 86_400
 

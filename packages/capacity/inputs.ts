@@ -22,8 +22,6 @@ export interface CapacityInputs {
   readonly unchangedShare: number
   /** The days for which a stored timeline keeps entries. Infinity: all. */
   readonly entryDays: number
-  /** The followers above which `INBOX` reads an author. Infinity: it stores all posts. */
-  readonly inboxFollowersMax: number
   /** The followers up to which the server that takes a post delivers it. */
   readonly inlineMax: number
   /** The cores of each shard's primary. */

@@ -72,11 +72,8 @@ function postCost(
   constants: Constants,
   followers: number,
 ): OperationCost {
-  const model = strategyModels[strategy]
-  return (
-    model.postCost?.(inputs, constants, followers) ??
-    costAt(constants.strategies[strategy].post, model.audienceOf(inputs, followers))
-  )
+  const audience = strategyModels[strategy].audienceOf(inputs, followers)
+  return costAt(constants.strategies[strategy].post, audience)
 }
 
 /** The costs per second of a class of authors. Workers deliver to audiences above `inlineMax`. */
@@ -100,9 +97,7 @@ function meanPageCost(
   constants: Constants,
 ): OperationCost {
   const users = countUsers(inputs.followees)
-  const costOf = (followees: number) =>
-    strategyModels[strategy].pageCost?.(inputs, constants, followees) ??
-    costAt(constants.strategies[strategy].page, followees)
+  const costOf = (followees: number) => costAt(constants.strategies[strategy].page, followees)
   return sumCosts(
     inputs.followees.map((one) => scaleCost(costOf(one.degree), one.users / Math.max(1, users))),
   )
@@ -115,9 +110,7 @@ function readCosts(
   { strategies }: Constants,
   page: OperationCost,
 ): OperationCost {
-  const { readsPerSecond, pollsPerSecond } = inputs
-  const unkeptShare = strategyModels[strategy].unkeptShare?.(inputs) ?? 0
-  const keptShare = inputs.unchangedShare * (1 - unkeptShare)
+  const { readsPerSecond, pollsPerSecond, unchangedShare: keptShare } = inputs
   const { pageKept, poll, pollKept } = strategies[strategy]
   // FANOUT_ON_READ keeps no page: its unchanged page was measured on readers with more followees.
   return sumCosts([

@@ -1,8 +1,7 @@
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
-import type { Constants, OperationCost } from './constants.ts'
-import { costAt, scaleCost, sumCosts } from './cost.ts'
+import type { Constants } from './constants.ts'
 import { countUsers } from './degrees.ts'
-import { celebrityEdges, storedEntries } from './derived-load.ts'
+import { storedEntries } from './derived-load.ts'
 import type { CapacityInputs } from './inputs.ts'
 
 /** How the costs of a strategy follow from the load. */
@@ -11,12 +10,6 @@ export interface StrategyModel {
   audienceOf(inputs: CapacityInputs, followers: number): number
   /** The bytes on disk of all stored timelines, with `deliveries` per second. */
   timelineBytes(inputs: CapacityInputs, constants: Constants, deliveries: number): number
-  /** The cost of a post with its deliveries. Default: the measured cost at its audience. */
-  postCost?(inputs: CapacityInputs, constants: Constants, followers: number): OperationCost
-  /** The cost of a page that is read. Default: the measured cost at the number of followees. */
-  pageCost?(inputs: CapacityInputs, constants: Constants, followees: number): OperationCost
-  /** The share of the readers whose pages and polls are never answered from memory. Default: 0. */
-  unkeptShare?(inputs: CapacityInputs): number
 }
 
 /** The entries of a full cache. */
@@ -41,29 +34,11 @@ const cache: StrategyModel = {
   },
 }
 
-/** With celebrities at random, a share of 1 - e^-n of the readers follows one, if they follow n on average. */
-const celebrityShare = ({ followers, inboxFollowersMax }: CapacityInputs): number =>
-  1 - Math.exp(-celebrityEdges(followers, inboxFollowersMax) / countUsers(followers))
-
-/** The posts of celebrities are delivered to no one. Their followers read these posts with each page. */
-const inbox: StrategyModel = {
-  ...storesEntries('INBOX'),
-  audienceOf: ({ inboxFollowersMax }, followers) => (followers > inboxFollowersMax ? 0 : followers),
-  postCost: ({ inboxFollowersMax }, { strategies, pulled }, followers) =>
-    followers > inboxFollowersMax ? pulled.post : costAt(strategies.INBOX.post, followers),
-  pageCost: (inputs, { strategies, pulled }, followees) => {
-    const share = celebrityShare(inputs)
-    const plain = costAt(strategies.INBOX.page, followees)
-    return sumCosts([scaleCost(plain, 1 - share), scaleCost(pulled.page, share)])
-  },
-  unkeptShare: celebrityShare,
-}
-
 /** The model of each strategy. A new strategy without a row does not compile. */
 export const strategyModels: Readonly<Record<FeedStrategyName, StrategyModel>> = {
   FANOUT_ON_READ: { audienceOf: () => 0, timelineBytes: () => 0 },
   TIME_BUCKETS: storesEntries('TIME_BUCKETS'),
   SIZED_BUCKETS: storesEntries('SIZED_BUCKETS'),
   CACHE: cache,
-  INBOX: inbox,
+  INBOX: storesEntries('INBOX'),
 }

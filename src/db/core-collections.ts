@@ -17,17 +17,6 @@ export interface MetaDoc {
   readonly value: string
 }
 
-/** The version of a subject, see `db/versions.ts`. */
-export interface VersionDoc {
-  /** The subject. */
-  readonly _id: string
-  /** No version ever had it before. Absent: the version was taken away. */
-  readonly value?: string
-  /** How often the version of a timeline was raised since it was created. */
-  readonly raises?: number
-  readonly expiresAt: Date
-}
-
 /** What is left to a client of what it may use in a minute, see `db/rate-limits.ts`. */
 export interface RateLimitDoc {
   /** SHA-256 of the client, in hex: neither an address nor an account is stored. */
@@ -58,12 +47,6 @@ export const coreCollections = {
     about: 'what is left to a client, with `RATE_LIMIT_STORE=mongodb`',
     indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
     shardKey: { _id: 'hashed' },
-  }),
-  versions: collectionOf<VersionDoc>()({
-    about: "the version of an account, of a viewer's relations or of a timeline, for kept answers",
-    indexes: [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }],
-    shardKey: { _id: 1 },
-    accountIn: { after: ['account:', 'relations:', 'timeline:'] },
   }),
   meta: collectionOf<MetaDoc>()({
     about:

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { audiencesMark, floorsMark, loadMissingMarks, logMark, type Mark } from './marks.ts'
+import { backfillsMark, floorsMark, loadMissingMarks, logMark, type Mark } from './marks.ts'
 
 /** How a mechanism is in a deployment. Markdown without a full stop at the end. */
 interface Behaviour {
@@ -44,28 +44,16 @@ export const differences = {
     },
     mark: logMark,
   },
-  deliveryInTransaction: {
-    mechanism: 'a post to a small audience under `INBOX`',
-    replicaSet:
-      'delivered by [its own transaction](../adr/16-small-audiences-are-delivered-by-the-transaction.md)',
-    shardedCluster: {
-      does: 'delivered by a job right after the commit',
-      why: 'the transaction would take part on the shard of each reader',
-      isOff: true,
-    },
-    upgraded: { does: 'delivered by a job right after the commit', isOff: true },
-    mark: logMark,
-  },
   postsWithoutJobs: {
-    mechanism: 'the job of a post that its transaction delivers',
-    replicaSet: 'none ([ADR 22](../adr/22-a-delivered-post-has-no-job.md))',
-    shardedCluster: { does: 'one, which delivers it', isOff: true },
+    mechanism: 'the job of a post while no strategy stores timelines',
+    replicaSet: 'none ([ADR 26](../adr/26-deliveries-are-jobs.md))',
+    shardedCluster: { does: 'one, which delivers nothing', isOff: true },
     upgraded: {
-      does: 'one, which checks the delivery',
-      why: 'a process of the previous release changes followers and strategies without a sign',
+      does: 'one, which delivers nothing',
+      why: 'a process of the previous release begins a back-fill at once',
       isOff: true,
     },
-    mark: audiencesMark,
+    mark: backfillsMark,
   },
   retention: {
     mechanism: '[retention](../explanation/strategies.md#retention)',
@@ -73,16 +61,6 @@ export const differences = {
     upgraded: {
       does: 'everything is kept',
       why: 'pages of the previous release know no floor of a registration',
-      isOff: true,
-    },
-    mark: floorsMark,
-  },
-  celebrities: {
-    mechanism: '[celebrities](../explanation/strategies.md#celebrities)',
-    replicaSet: 'posts of an author above `INBOX_FOLLOWERS_MAX` are read',
-    upgraded: {
-      does: 'no author becomes one',
-      why: 'pages of the previous release know none',
       isOff: true,
     },
     mark: floorsMark,

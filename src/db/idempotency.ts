@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { Binary, type Filter, MaxKey, MinKey } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -87,6 +88,9 @@ function withoutTexts(result: unknown): unknown {
   )
 }
 
+/** Number of accounts of which a process keeps when they were created: about 2 MB. */
+const createdMax = 10_000
+
 /** Number of records that one batch removes. */
 const removalBatchSize = 500
 
@@ -105,6 +109,8 @@ export interface ResultRemoval {
 export class IdempotencyStore {
   /** When the accounts that a transaction read were created. None of them changes within the transaction. */
   private readonly known = new WeakMap<Tx, Map<string, Date | undefined>>()
+  /** When accounts were created that this process has read. The id of an account is never given again. */
+  private readonly created = new LRUCache<string, Date>({ max: createdMax })
 
   constructor(
     private readonly collections: Pick<Collections, 'users' | 'idempotency_keys'>,
@@ -197,9 +203,12 @@ export class IdempotencyStore {
     this.accountsIn(tx).set(viewer, createdAt)
   }
 
-  /** When the account of a viewer was opened, if the transaction knows it. No command. */
-  accountOf(tx: Tx, viewer: UserId): Date | undefined {
-    return this.known.get(tx)?.get(viewer)
+  /** Notes accounts that the caller's transaction has changed. Saves the read of those that this process has read before. */
+  noteLive(tx: Tx, accounts: Iterable<UserId>): void {
+    for (const account of accounts) {
+      const createdAt = this.created.get(account)
+      if (createdAt) this.noteAccount(tx, account, createdAt)
+    }
   }
 
   /**
@@ -279,7 +288,10 @@ export class IdempotencyStore {
         { ...singleBatch, session: tx.session, projection: { createdAt: 1 } },
       )
       .toArray()
-    for (const { _id, createdAt } of accounts) createdAtOf.set(_id, createdAt)
+    for (const { _id, createdAt } of accounts) {
+      createdAtOf.set(_id, createdAt)
+      this.created.set(_id, createdAt)
+    }
     return createdAtOf
   }
 }

@@ -164,12 +164,32 @@ export async function indexPlan(
 const namesIn = async (db: Db): Promise<Set<string>> =>
   new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name))
 
-/** Creates a collection, unless there is one. Transactions and concurrent starts need it to be there. One command. */
+const clusteredIndex = { key: { _id: 1 }, unique: true }
+
+/**
+ * The options of a clustered collection. New documents go to all parts of it, so each one rewrites a page: small pages,
+ * whose compressed size is not rounded up to 4 kB.
+ * @see docs/adr/9-the-inbox-stays-clustered.md
+ */
+export const clusteredOptions = {
+  clusteredIndex,
+  storageEngine: { wiredTiger: { configString: 'leaf_page_max=8KB,allocation_size=512B' } },
+} as const
+
+/**
+ * Creates a collection, unless there is one. Transactions and concurrent starts need it to be there. One command, and one
+ * more where the size of pages cannot be set, as some hosted MongoDB refuses it.
+ */
 export async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
+  const isThere = (error: unknown) =>
+    error instanceof MongoServerError && error.codeName === 'NamespaceExists'
   try {
-    const byId = { clusteredIndex: { key: { _id: 1 }, unique: true } }
-    await db.createCollection(name, clustered ? byId : {})
+    await db.createCollection(name, clustered ? clusteredOptions : {})
   } catch (error) {
-    if (!(error instanceof MongoServerError && error.codeName === 'NamespaceExists')) throw error
+    if (isThere(error)) return
+    if (!clustered || !(error instanceof MongoServerError)) throw error
+    await db.createCollection(name, { clusteredIndex }).catch((second) => {
+      if (!isThere(second)) throw second
+    })
   }
 }

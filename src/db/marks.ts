@@ -9,14 +9,11 @@ export const logMark = 'log'
  */
 export const floorsMark = 'floors'
 
-/**
- * The document of `meta` that says that all processes give sets of followers versions, and begin no back-fill before posts
- * without jobs are committed.
- */
-export const audiencesMark = 'audiences'
+/** The document of `meta` that says that all processes begin no back-fill before posts without jobs are committed. */
+export const backfillsMark = 'backfills'
 
 /** All of them. */
-export const marks = [logMark, floorsMark, audiencesMark] as const
+export const marks = [logMark, floorsMark, backfillsMark] as const
 export type Mark = (typeof marks)[number]
 
 /**

@@ -92,17 +92,8 @@ export interface StrategyDoc {
   readonly settlesAt?: Date
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
   readonly dropping?: true
-  /** The latest change of the set of celebrities, of INBOX. Absent: no author was one. */
-  readonly celebrities?: ObjectId
   /** The options of the stored form, by name. */
   readonly options: Readonly<Record<string, number>>
-}
-
-/** An author whose posts INBOX reads with each page. */
-export interface CelebrityDoc {
-  readonly _id: string
-  /** When deliveries stopped storing posts of the author. Later posts are in no inbox. */
-  readonly readFrom: ObjectId
 }
 
 const entries = list(object({ post: id }, { author: text, text }))
@@ -158,7 +149,6 @@ export const timelineCollections = {
         settlesAt: date,
         dropping: set,
         floor: id,
-        celebrities: id,
         readers: object({ done: whole, total: whole }),
         split: object({
           epoch: id,
@@ -166,10 +156,5 @@ export const timelineCollections = {
         }),
       },
     ),
-  }),
-  celebrities: collectionOf<CelebrityDoc>()({
-    about: 'an author whose posts `INBOX` reads instead of storing',
-    indexes: [],
-    shape: object({ _id: text, readFrom: id }),
   }),
 }

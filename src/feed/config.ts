@@ -65,7 +65,7 @@ const common = {
     processes: 'own',
   },
   FANOUT_INLINE_MAX: {
-    schema: wholeNumber(0, 10_000).default(200),
+    schema: wholeNumber(0, 10_000).default(2_000),
     reason: 'Audiences up to this size are delivered to with `createPost`, larger ones by workers',
     processes: 'own',
   },

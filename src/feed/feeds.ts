@@ -1,15 +1,12 @@
 import type { Collections } from '../db/collections.ts'
+import type { Mechanisms } from '../db/mechanisms.ts'
 import type { Transactions } from '../db/transaction.ts'
-import type { Versions } from '../db/versions.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
-import type { Audiences } from '../follows/audiences.ts'
 import type { Edges } from '../follows/edges.ts'
 import type { Follows } from '../follows/follows.ts'
 import type { KeptRelations } from '../follows/kept-relations.ts'
 import type { Restrictions } from '../follows/restrictions.ts'
-import type { InlineRunner } from '../jobs/inline.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import type { JobQueue } from '../jobs/queue.ts'
 import { RangeJobs } from '../jobs/ranges.ts'
 import type { IdMint, UserId } from '../lib/ids.ts'
 import type { ProcessMemory } from '../memory/process-memory.ts'
@@ -21,11 +18,9 @@ import type { UserStats } from '../users/stats.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import type { FeedConfig } from './config.ts'
 import { Backfill } from './delivery/backfill.ts'
-import { BegunDeliveries } from './delivery/begun-delivery.ts'
 import { Delivery } from './delivery/delivery.ts'
 import { DeliveryFactsReader } from './delivery/delivery-facts.ts'
 import { FollowerWalks } from './delivery/follower-walk.ts'
-import { DeliveryPermit } from './delivery/permit.ts'
 import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
@@ -34,7 +29,6 @@ import { configuredOptions, type Options, optionWarnings } from './registry/opti
 import { Registrations } from './registry/registrations.ts'
 import { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
-import { Celebrities } from './strategies/celebrities.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
 import {
   type ByStrategy,
@@ -59,7 +53,6 @@ export interface FeedParts {
     readonly restrictions: Restrictions
     readonly stats: UserStats
     readonly edges: Edges
-    readonly audiences: Audiences
     readonly visibilityFor: (viewer: UserId) => Visibility
     readonly keptAccounts: KeptAccounts
     readonly keptRelations: KeptRelations
@@ -68,10 +61,8 @@ export interface FeedParts {
     readonly summaries: EngagementSummaries
   }
   readonly outbox: Outbox
-  readonly queue: JobQueue
-  readonly inline: InlineRunner
   readonly transactions: Transactions
-  readonly versions: Versions
+  readonly mechanisms: Mechanisms
   readonly memory: ProcessMemory
   readonly mint: IdMint
   readonly now: () => number
@@ -91,10 +82,7 @@ export interface Feeds {
   readonly strategies: ByStrategy<MaterialisedStrategy>
   /** The options that a new registration takes from the configuration of this process. */
   readonly configured: ByStrategy<Options>
-  readonly celebrities: Celebrities
   readonly delivery: Delivery
-  readonly permit: DeliveryPermit
-  readonly begunDeliveries: BegunDeliveries
   readonly backfill: Backfill
   readonly ranges: RangeJobs
   readonly walks: FollowerWalks
@@ -103,30 +91,22 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, queue, inline, transactions, versions, memory, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, mechanisms, memory, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
-  const { follows, posts, edges, stats, audiences } = core
+  const { follows, posts, edges, stats } = core
   const bytesMax = config.pageCacheMb * 1024
   const registry = new Registry(collections.strategies, { memory, bytesMax })
   const pageFacts = new PageFactsReader({ ...core, registry, memory })
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead({ ...core, memory })
   const registrations = new Registrations({ collections, outbox, transactions, mint, now })
-  const celebrities = new Celebrities({
-    collections,
-    runExclusive: registrations.runExclusive.bind(registrations),
-    versions,
-    mint,
-    followersMax: config.inboxFollowersMax,
-  })
   const parts = {
     collections,
     follows,
     posts,
     entries,
     fanoutOnRead,
-    celebrities,
     mint,
     now,
   }
@@ -147,26 +127,10 @@ export function createFeeds(
     posts,
   })
   const news = new NewsReader(feed, watermarks)
-  const permit = new DeliveryPermit({ collections, registry, outbox, queue, inline, transactions })
-  const begunDeliveries = new BegunDeliveries({
-    collections,
-    strategies,
-    celebrities,
-    registry,
-    permit,
-    outdateTimelines: async () => {},
-    audiences,
-    edges,
-    stats,
-    versions,
-    contents: config.entries,
-    inlineMax: config.inlineMax,
-  })
   const ranges = new RangeJobs({ jobs: collections.outbox, outbox, transactions })
   const walks = new FollowerWalks(follows, stats, ranges)
   const delivery = new Delivery({
     strategies,
-    celebrities,
     registry,
     facts: new DeliveryFactsReader({
       posts,
@@ -179,7 +143,6 @@ export function createFeeds(
     inlineMax: config.inlineMax,
   })
   const filler = new TimelineFiller({
-    celebrities,
     delivery,
     entries,
     follows,
@@ -194,7 +157,7 @@ export function createFeeds(
     readers,
     outbox,
     transactions,
-    versions,
+    mechanisms,
     now,
     keptMs: config.timelineDaysMax * 86_400_000 || Number.POSITIVE_INFINITY,
   })
@@ -226,11 +189,8 @@ export function createFeeds(
     registrations,
     upkeep: new Upkeep(registrations, outbox),
     strategies,
-    celebrities,
     configured,
     delivery,
-    permit,
-    begunDeliveries,
     backfill,
     ranges,
     walks,

@@ -80,16 +80,15 @@ function decideFollow(
 
 /**
  * The changes of the counters, of followers first. A user whose changes add up to nothing has one too: the write then
- * collides with a concurrent deletion of that user. A followee's change is always there, also if it is zero: its new
- * version of the followers tells posts that they have changed.
+ * collides with a concurrent deletion of that user.
  */
 export function countersOf(
   begun: readonly FollowEdge[],
   ended: readonly FollowEdge[],
 ): Map<UserId, StatsChange> {
-  const sums = new Map<UserId, { following: number; followers?: number }>()
+  const sums = new Map<UserId, { following: number; followers: number }>()
   const sumOf = (user: UserId) => {
-    const sum = sums.get(user) ?? { following: 0 }
+    const sum = sums.get(user) ?? { following: 0, followers: 0 }
     sums.set(user, sum)
     return sum
   }
@@ -98,16 +97,13 @@ export function countersOf(
     ...ended.map((edge) => ({ edge, count: -1 })),
   ]
   for (const { edge, count } of changed) sumOf(edge.follower).following += count
-  for (const { edge, count } of changed) {
-    const sum = sumOf(edge.followee)
-    sum.followers = (sum.followers ?? 0) + count
-  }
+  for (const { edge, count } of changed) sumOf(edge.followee).followers += count
   return new Map(
     [...sums].map(([user, { following, followers }]) => [
       user,
-      following === 0 && followers === undefined
+      following === 0 && followers === 0
         ? { guard: 1 }
-        : { ...(following !== 0 && { following }), ...(followers !== undefined && { followers }) },
+        : { ...(following !== 0 && { following }), ...(followers !== 0 && { followers }) },
     ]),
   )
 }

@@ -49,10 +49,7 @@ export class Edges {
   readonly following: EdgeIndex
 
   constructor(
-    private readonly collections: Pick<
-      Collections,
-      'followers' | 'following' | 'follow_events'
-    >,
+    private readonly collections: Pick<Collections, 'followers' | 'following' | 'follow_events'>,
     private readonly mode: FollowingMode,
     private readonly mint: IdMint,
   ) {

@@ -3,7 +3,6 @@ import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Admission, Visibility } from '../visibility/visibility.ts'
-import { Audiences } from './audiences.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
 import { KeptRelations } from './kept-relations.ts'
@@ -35,7 +34,6 @@ export const follows = defineFeature({
     const follows: Follows = new Follows({ ...core, edges, admission, followeesMax })
     return {
       edges,
-      audiences: new Audiences(core.versions),
       restrictions,
       visibilityFor,
       admission,

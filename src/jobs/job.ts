@@ -20,8 +20,6 @@ export interface Job {
   readonly leaseMs: number
   /** The span of the write that made the job. Undefined if the write was not traced. */
   readonly traceparent: Traceparent | undefined
-  /** What the writer of the job knows beyond the payload. It is not stored, so a worker runs the job without it. */
-  readonly known?: unknown
 }
 
 /** A stored job without its lease. */

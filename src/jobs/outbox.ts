@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { requestTimeout } from '../db/client.ts'
 import type { Collections, JobDoc, QueueName } from '../db/collections.ts'
-import type { BulkWriteOptions, Filter } from '../db/mongo.ts'
+import type { Filter } from '../db/mongo.ts'
 import { toObjectId } from '../db/object-id.ts'
-import { isOutcomeUnknown, type Tx } from '../db/transaction.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { EventName, Events, Reactions } from '../events.ts'
 import type { IdMint, TimeId } from '../lib/ids.ts'
 import { currentTraceparent, type Traceparent } from '../tracing/spans.ts'
@@ -17,8 +17,6 @@ export interface NewJob {
   readonly payload: JobDoc['payload']
   /** Default: QUICK. BULK for jobs that may take long. */
   readonly queue?: QueueName
-  /** See {@link Job.known}. */
-  readonly known?: unknown
 }
 
 /** Prepares jobs for the caller's transaction, which inserts them with {@link Outbox.insert}. */
@@ -71,28 +69,9 @@ export class Outbox {
     return { prepare: (_, job) => this.newJob(job, { traceparent }) }
   }
 
-  /**
-   * Begins prepared jobs whose task can begin in a transaction, and inserts those that are not done by that. One command
-   * if any is left, and those of the tasks.
-   */
-  async insert(tx: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
+  /** Inserts prepared jobs. One command, none without jobs. */
+  async insert({ session }: Tx, jobs: readonly Job[], delayMs = 0): Promise<void> {
     if (jobs.length === 0) return
-    const left = (await this.inline?.begin(tx, jobs)) ?? jobs
-    if (left.length > 0) await this.store(left, delayMs, { session: tx.session })
-  }
-
-  /** Inserts a job that this process holds for `leaseMs` milliseconds. One command. */
-  async hold(newJob: NewJob, leaseMs: number): Promise<Job> {
-    const job = this.newJob(newJob, { leaseMs })
-    await this.store([job], 0, requestTimeout)
-    return job
-  }
-
-  private async store(
-    jobs: readonly Job[],
-    delayMs: number,
-    options: BulkWriteOptions,
-  ): Promise<void> {
     // Upserts, because only an update can take `runAt` from the server's clock.
     const upserts = jobs.map(({ id, about, leaseMs, traceparent, ...job }) => {
       const { kind, payload, queue, attempts, fence } = job
@@ -106,7 +85,7 @@ export class Outbox {
       ]
       return { updateOne: { filter: { about, _id: toObjectId(id) }, update, upsert: true } }
     })
-    await this.outbox.bulkWrite(upserts, options)
+    await this.outbox.bulkWrite(upserts, { session })
   }
 
   /** Removes the matching jobs in the caller's transaction. A worker that runs one of them loses its lease. One command. */
@@ -142,36 +121,21 @@ export class Outbox {
       own.push(job)
       return job
     }
-    this.inline?.writes(1)
     try {
       const result = await write({ prepare })
       await Promise.all(own.map((job) => this.inline?.run(job)))
       return result
-    } catch (error) {
-      if (isOutcomeUnknown(error)) for (const job of own) this.inline?.abandon(job)
-      throw error
     } finally {
-      this.inline?.writes(-1)
       this.inline?.release(slots)
     }
   }
 
-  private newJob({ kind, payload, queue = 'QUICK', known: facts }: NewJob, made: Made): Job {
+  private newJob({ kind, payload, queue = 'QUICK' }: NewJob, made: Made): Job {
     const { leaseMs = 0, traceparent } = made
     const attempts = leaseMs > 0 ? 1 : 0
     const id = this.mint.next<TimeId>()
     const begun = { checkpoint: undefined, attempts, fence: attempts }
-    return {
-      id,
-      about: aboutOf(payload),
-      kind,
-      payload,
-      queue,
-      ...begun,
-      leaseMs,
-      traceparent,
-      known: facts,
-    }
+    return { id, about: aboutOf(payload), kind, payload, queue, ...begun, leaseMs, traceparent }
   }
 }
 

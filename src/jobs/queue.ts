@@ -5,6 +5,7 @@ import { eachKey, GroupCommit, type GroupCommitBounds } from '../db/group-commit
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import type { Tx } from '../db/transaction.ts'
 import { backoffMs } from '../lib/backoff.ts'
+import { groupBy } from '../lib/batch.ts'
 import { type TimeId, timeOf } from '../lib/ids.ts'
 import { DueJobs } from './due-jobs.ts'
 import { inMs, type Job } from './job.ts'
@@ -166,14 +167,20 @@ export class JobQueue {
   }
 
   private async remove(jobs: readonly Job[]): Promise<(undefined | Error)[]> {
-    const deletions = jobs.map((job) => ({ deleteOne: { filter: leaseOf(job) } }))
+    const keysOf = (some: readonly Job[]) => ({
+      about: { $in: [...new Set(some.map(({ about }) => about))] },
+      _id: { $in: some.map(({ id }) => toObjectId(id)) },
+    })
+    // Most have the same fence. A statement for all of these takes MongoDB half the time.
+    const deletions = [...groupBy(jobs, ({ fence }) => fence)].map(([fence, some]) => ({
+      deleteMany: { filter: { ...keysOf(some), state: 'READY' as const, fence } },
+    }))
     const { deletedCount } = await this.outbox.bulkWrite(deletions, {
       ordered: false,
       ...requestTimeout,
     })
     if (deletedCount === jobs.length) return jobs.map(() => undefined)
-    const about = { $in: [...new Set(jobs.map((job) => job.about))] }
-    const ids = { about, _id: { $in: jobs.map(({ id }) => toObjectId(id)) } }
+    const ids = keysOf(jobs)
     const left = await this.outbox
       .find(ids, { ...requestTimeout, projection: { _id: 1 } })
       .toArray()

@@ -1,4 +1,3 @@
-import type { Tx } from '../db/transaction.ts'
 import type { Log } from '../log.ts'
 import { jobLagSeconds, jobRunSeconds, jobRuns } from '../metrics/jobs.ts'
 import { runInJob } from '../request-scope.ts'
@@ -25,28 +24,6 @@ export interface Task {
   (payload: Job['payload'], run: Run): Promise<void | 'unfinished' | Pause>
   /** Number of jobs of this kind that share one slot of a worker. Default: 1. */
   readonly batchSize?: number
-  /**
-   * Does the work of some jobs in the transaction that would insert them, if it can. A job that it leaves out, or that is
-   * not done afterwards, runs as always. Jobs without a lease are for workers: it leaves them out, or does all of them.
-   * @returns for each job, in order: what is left to do after the commit. Undefined for a job that it leaves out.
-   */
-  readonly begin?: (tx: Tx, jobs: readonly Job[]) => Promise<readonly (BegunJob | undefined)[]>
-}
-
-/** A job whose work was done in the transaction that inserted it. */
-export interface BegunJob {
-  /** Does what has to follow the commit and precede the answer of the mutation. */
-  finish(): Promise<void>
-  /**
-   * Whether the job has nothing left to do. Called after {@link finish}, together with other jobs. Undefined: the
-   * transaction did all of it, so the job is not stored.
-   */
-  readonly isDone?: () => Promise<boolean>
-  /**
-   * Called for a job that is not stored if {@link finish} fails, or if it is not known whether the transaction was
-   * committed.
-   */
-  readonly abandon?: () => void
 }
 
 /** A task for each kind of job. */
@@ -76,39 +53,6 @@ export class JobRunner {
     const kind = this.kindOf(job)
     const span = this.startSpan(job, inline)
     return runInJob(() => runInSpan(span && { span }, () => this.runAs(kind, job, inline, span)))
-  }
-
-  /** Completes a job that was begun in its transaction, or runs it if something is left to do. Never throws. */
-  async settleBegun(job: Job, begun: BegunJob): Promise<void> {
-    await runInJob(() => this.completeBegun(job, begun))
-  }
-
-  private async completeBegun(job: Job, begun: BegunJob): Promise<void> {
-    const kind = this.kindOf(job)
-    const span = this.startSpan(job, true)
-    let outcome = 'left'
-    try {
-      if (!(await runInSpan(span && { span }, async () => begun.isDone?.() ?? true))) {
-        outcome = (await this.runAs(kind, job, true, undefined)) ? 'unfinished' : 'run'
-        return
-      }
-      await this.queue.complete(job)
-      outcome = 'done'
-      this.countDone(job)
-    } catch (error) {
-      this.logLeft(job, true, error)
-      jobRuns.inc({ kind, outcome })
-    } finally {
-      span?.setAttribute('feedline.job.outcome', outcome)
-      endSpan(span)
-    }
-  }
-
-  /** Counts a job that was begun in its transaction, and is done. No command. */
-  countDone(job: Job): void {
-    const kind = this.kindOf(job)
-    jobRuns.inc({ kind, outcome: 'done' })
-    jobLagSeconds.observe({ kind }, this.queue.ageMs(job) / 1000)
   }
 
   private kindOf({ kind }: Job): string {

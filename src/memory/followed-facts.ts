@@ -18,7 +18,12 @@ export const followedFacts = [
     carries: ['author'],
   },
   { collection: 'users', inserts: false, updates: 'all', carries: [] },
-  { collection: 'user_stats', inserts: false, updates: ['following', 'guard', 'repairs'], carries: [] },
+  {
+    collection: 'user_stats',
+    inserts: false,
+    updates: ['following', 'guard', 'repairs'],
+    carries: [],
+  },
   { collection: 'strategies', inserts: true, updates: 'all', carries: [] },
 ] as const satisfies readonly (Followed & { readonly collection: CollectionName })[]
 

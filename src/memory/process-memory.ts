@@ -1,5 +1,5 @@
-import type { Log as Logger } from '../log.ts'
 import type { Timestamp } from '../db/mongo.ts'
+import type { Log as Logger } from '../log.ts'
 import type { Change } from './followed.ts'
 import type { FollowedCollection } from './followed-facts.ts'
 import type { Log } from './log.ts'

@@ -1,5 +1,4 @@
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
-import type { Audiences } from '../follows/audiences.ts'
 import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
 import { KeptPosts } from './kept-posts.ts'
@@ -11,13 +10,7 @@ import { Tombstones } from './tombstones.ts'
 export const posts = defineFeature({
   name: 'posts',
   reactions: {},
-  create: (
-    core: Core & {
-      readonly stats: UserStats
-      readonly handles: Handles
-      readonly audiences: Audiences
-    },
-  ) => {
+  create: (core: Core & { readonly stats: UserStats; readonly handles: Handles }) => {
     const tombstones = new Tombstones(core.collections.overflow, core.outbox)
     return {
       posts: new Posts({ ...core, tombstones }),

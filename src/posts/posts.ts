@@ -82,10 +82,9 @@ export class Posts {
 
   /**
    * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter and the job that
-   * delivers the post. This process delivers to a small audience before it answers; workers deliver to larger ones. A
-   * post that its transaction delivers has no job: five commands with an idempotency key, also for up to 16 authors, and
-   * one that outdates kept timelines, which posts share. Others: see {@link publishPosts}. One more finds the accounts of
-   * mentions.
+   * delivers the post. This process delivers to a small audience before it answers; workers deliver to larger ones. While
+   * no strategy stores timelines, a post has no job: five commands with an idempotency key, also for up to 16 authors.
+   * Others: see {@link publishPosts}. One more finds the accounts of mentions.
    * @returns the post. A repeat reads it again, with one command more, and returns undefined for a deleted post.
    * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
    */
@@ -133,8 +132,7 @@ export class Posts {
       const removed = await collections.posts.findOneAndDelete(filter, { session: tx.session })
       if (!removed) return false
       await tombstones.insert(tx, [removed])
-      const counted = (await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor)
-      const queue = counted ? queueFor(counted) : 'QUICK'
+      const queue = queueFor((await stats.countPosts(tx, new Map([[actor, -1]]))).get(actor))
       await outbox.enqueue(tx, outbox.reactionsTo('post.deleted', { author, post: id }, queue))
       return true
     }

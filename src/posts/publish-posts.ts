@@ -3,19 +3,19 @@ import { isDuplicateKey } from '../db/errors.ts'
 import { type FirstResult, findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
-import type { Audience, Audiences } from '../follows/audiences.ts'
+import type { NeedsJobs } from '../feed/registry/needs-jobs.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
-import { type CountedAuthor, noAccount, type Stats, type UserStats } from '../users/stats.ts'
+import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
 import { type Post, toPost, toPostDoc } from './post.ts'
 
 /** Number of followers above which the jobs of a post are BULK jobs. */
 const bulkAudience = 2_000
 
-/** The queue of the jobs that walk the followers of an author. */
-export const queueFor = ({ followers }: Pick<Stats, 'followers'>): QueueName =>
-  followers > bulkAudience ? 'BULK' : 'QUICK'
+/** The queue of the jobs that walk the followers of an author. Malformed counters count as none. */
+export const queueFor = (author: Pick<Stats, 'followers'> | undefined): QueueName =>
+  author && author.followers > bulkAudience ? 'BULK' : 'QUICK'
 
 /** A post before it is published. */
 export interface NewPost {
@@ -25,14 +25,6 @@ export interface NewPost {
   readonly jobs: JobWriter
 }
 
-/** What the job of a new post knows beyond its payload, while its transaction is open. */
-export interface KnownPost {
-  readonly text: string
-  readonly stats: CountedAuthor
-  /** The author's followers, as the transaction sees them. Undefined: not read. */
-  readonly audience: Audience | undefined
-}
-
 /** A repeat of an earlier mutation has only the reference of the post, which may be deleted. */
 export type Published = Post | FirstResult<Post>
 
@@ -40,8 +32,8 @@ export type Published = Post | FirstResult<Post>
 export interface PublishingParts {
   readonly collections: Pick<Collections, 'posts'>
   readonly stats: UserStats
-  readonly audiences: Audiences
   readonly outbox: Outbox
+  readonly needsJobs: NeedsJobs
   readonly transactions: Transactions
   readonly mint: IdMint
 }
@@ -53,9 +45,9 @@ const inDoubt = new WeakSet<NewPost>()
  * Publishes posts in the caller's transaction, in order. Post, counter of the author, jobs and the result under the
  * idempotency key change together. @returns the answer of each: NOT_FOUND without an account; a repeat has the result
  * of the first.
- * Cost, whatever the number of posts: the authors' counters, the posts, and the results under idempotency keys, each one
- * command. One more inserts jobs, or the entries of timelines for posts that have no job.
- * Three more at most if the followers of an author are not known: the counters again, the accounts, the followers.
+ * Cost, whatever the number of posts: the authors' counters, the posts, whether they need jobs, and the results under
+ * idempotency keys, each one command. One more inserts jobs, and one reads the queue of those of several authors. One
+ * more reads accounts that this process does not know.
  * @throws {TryAgain} if an idempotency key is a repeat. The next try has two reads more.
  */
 export async function publishPosts(
@@ -93,33 +85,30 @@ async function insertPosts(
   parts: PublishingParts,
   posts: readonly NewPost[],
 ): Promise<readonly (Post | undefined)[]> {
-  const { collections, stats, audiences, outbox, mint } = parts
-  const counts = countByAuthor(posts)
-  const kept = await audiences.find(counts.keys())
-  const counted = await stats.countPosts(tx, counts, kept)
+  const { collections, stats, outbox, mint, needsJobs, transactions } = parts
+  const counted = await stats.countPosts(tx, countByAuthor(posts))
   // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
   const docs = posts.map(({ author, content }): PostDoc | undefined =>
     counted.has(author) ? toPostDoc({ id: mint.next<PostId>(), author }, content) : undefined,
   )
   const stored = docs.filter((doc) => doc !== undefined)
   if (stored.length === 0) return []
-  const current = new Map(
-    [...kept].filter(([author, { version }]) => counted.get(author)?.audience === version),
-  )
   const made = docs.map((doc) => doc && toPost(doc))
-  await saveResults(tx, parts, { posts, made, kept })
+  transactions.idempotency.noteLive(tx, counted.keys())
+  await saveResults(tx, parts, posts, made)
   await collections.posts.insertMany(stored, { session: tx.session })
-  const prepared = posts.flatMap(({ author, jobs }, at) => {
-    const [doc, stats] = [docs[at], counted.get(author)]
-    if (!doc || !stats) return []
-    const post = fromObjectId<PostId>(doc._id)
-    const facts: KnownPost = { text: doc.text, stats, audience: current.get(author) }
-    return outbox
-      .reactionsTo('post.created', { author, post }, queueFor(stats))
-      .map((job) => jobs.prepare(tx, { ...job, known: facts }))
-  })
-  await outbox.insert(tx, prepared)
-  noteAccounts(tx, parts, counted.keys())
+  if (await needsJobs(tx)) {
+    const areRead = [...counted.values()].every((one) => one !== undefined)
+    const authors = areRead ? counted : await stats.byIds([...counted.keys()], tx)
+    const prepared = posts.flatMap(({ author, jobs }, at) => {
+      const doc = docs[at]
+      if (!doc) return []
+      const payload = { author, post: fromObjectId<PostId>(doc._id) }
+      const reactions = outbox.reactionsTo('post.created', payload, queueFor(authors.get(author)))
+      return reactions.map((job) => jobs.prepare(tx, job))
+    })
+    await outbox.insert(tx, prepared)
+  }
   return made
 }
 
@@ -127,17 +116,9 @@ async function insertPosts(
 async function saveResults(
   tx: Tx,
   { transactions: { idempotency } }: PublishingParts,
-  {
-    posts,
-    made,
-    kept,
-  }: {
-    readonly posts: readonly NewPost[]
-    readonly made: readonly (Post | undefined)[]
-    readonly kept: ReadonlyMap<UserId, Audience>
-  },
+  posts: readonly NewPost[],
+  made: readonly (Post | undefined)[],
 ): Promise<void> {
-  for (const [author, { since }] of kept) if (since) idempotency.noteAccount(tx, author, since)
   const entries = posts.flatMap(({ idempotencyKey: key }, at) => {
     const result = made[at]
     return key && result ? [{ key, result }] : []
@@ -148,18 +129,6 @@ async function saveResults(
     if (!isDuplicateKey(error)) throw error
     for (const post of posts) inDoubt.add(post)
     throw new TryAgain('a mutation is repeated', { cause: error })
-  }
-}
-
-/** Keeps when the accounts of authors were opened, if this transaction has read it. */
-function noteAccounts(
-  tx: Tx,
-  { audiences, transactions: { idempotency } }: PublishingParts,
-  authors: Iterable<UserId>,
-): void {
-  for (const author of authors) {
-    const since = idempotency.accountOf(tx, author)
-    if (since) audiences.noteSince(author, since)
   }
 }
 

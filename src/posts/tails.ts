@@ -110,8 +110,7 @@ export class Tails implements Kept {
         const found = await read(some, { olderThan, newerThan, oldestFirst: false, limit })
         if (fill.isOver) return true
         if (found.length >= limit) end = found.at(-1)?.id ?? end
-        for (const author of some)
-          if (this.isMet(author, olderThan)) this.lowerFloor(author, end)
+        for (const author of some) if (this.isMet(author, olderThan)) this.lowerFloor(author, end)
         for (const ref of [...found, ...fill.inserted])
           if (!fill.deleted.has(ref.id)) this.addPost(ref)
       }

@@ -34,11 +34,6 @@ export interface UserStatsDoc {
   readonly followers: number
   readonly following: number
   readonly posts: number
-  /**
-   * The version of the set of followers. What changes the set gives it a value that no version had before. Absent: none
-   * did since the account was opened by an earlier release.
-   */
-  readonly audience?: string
   /** Raised by writes that change no counter but must collide with a follow. */
   readonly guard?: number
   /** The number of repairs of the counters, or of the counted edges. */
@@ -108,7 +103,7 @@ export const accountCollections = {
     accountIn: 'whole',
     shape: object(
       { _id: text, followers: whole, following: whole, posts: whole },
-      { audience: text, guard: whole, repairs: whole },
+      { guard: whole, repairs: whole },
     ),
   }),
 }

@@ -9,7 +9,6 @@ import { findAtOnce } from '../db/find-at-once.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
-import { newValue } from '../db/versions.ts'
 import { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -21,24 +20,7 @@ export interface Stats {
   readonly posts: number
 }
 
-/** What a post needs to know of its author. */
-export interface CountedAuthor {
-  /** The number of followers. */
-  readonly followers: number
-  /** The version of the set of followers. Undefined: it has none yet. */
-  readonly audience: string | undefined
-}
-
-/** Followers that were read before, and the version that their set had then. */
-export interface KnownAudience {
-  readonly version: string
-  readonly followers: readonly UserId[]
-}
-
-/**
- * A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. With
- * `followers`, also zero, the set of followers gets a new version.
- */
+/** A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. */
 export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 
 /** The counters in documents, by user, without malformed documents. */
@@ -49,12 +31,6 @@ export const statsIn = (docs: readonly UserStatsDoc[]): Map<UserId, Stats> =>
       return fieldsConform('user_stats', stats) ? [[_id as UserId, stats] as const] : []
     }),
   )
-
-/** An audience that is no text is malformed, and counts as none. */
-const toCounted = ({ followers, audience }: UserStatsDoc): CountedAuthor => ({
-  followers,
-  audience: typeof audience === 'string' ? audience : undefined,
-})
 
 const accountProjection = Object.fromEntries(accountFields.map((name) => [name, 1]))
 
@@ -154,88 +130,28 @@ export class UserStats {
 
   /**
    * Adds to the authors' numbers of posts, and so collides with other changes of the accounts, and of their followers.
-   * One command for one author, none without authors. For several, one if the followers of all of them are known and
-   * unchanged, otherwise two, and a third if some have changed.
-   * @param earlier followers of authors as they were read before. Default: none.
-   * @returns what the transaction sees of those who have an account.
+   * One command, none without authors, and one more if one of several authors has no account.
+   * @returns those who have an account, with the counters of a single author as the transaction sees them.
    */
   async countPosts(
     tx: Tx,
     counts: ReadonlyMap<UserId, number>,
-    earlier: ReadonlyMap<UserId, KnownAudience> = new Map(),
-  ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
+  ): Promise<ReadonlyMap<UserId, Pick<Stats, 'followers'> | undefined>> {
     const [[id, count] = [], ...others] = counts
     if (id === undefined) return new Map()
-    if (others.length > 0) return this.countPostsOf(tx, counts, earlier)
-    const counted = await this.stats.findOneAndUpdate(
-      { _id: id },
-      { $inc: { posts: count ?? 0 } },
-      { session: tx.session, returnDocument: 'after' },
-    )
-    return new Map(counted ? [[id, toCounted(counted)]] : [])
-  }
-
-  private async countPostsOf(
-    tx: Tx,
-    counts: ReadonlyMap<UserId, number>,
-    earlier: ReadonlyMap<UserId, KnownAudience>,
-  ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
-    const authors = [...counts.keys()]
-    const unchanged = new Map<UserId, CountedAuthor>()
-    for (const author of authors) {
-      const { version, followers } = earlier.get(author) ?? {}
-      if (followers) unchanged.set(author, { followers: followers.length, audience: version })
+    if (others.length === 0) {
+      const counted = await this.stats.findOneAndUpdate(
+        { _id: id },
+        { $inc: { posts: count ?? 0 } },
+        { session: tx.session, returnDocument: 'after' },
+      )
+      return new Map(counted ? [[id, counted]] : [])
     }
-    const areKnown = unchanged.size === authors.length
-    if (areKnown && (await this.countUnchanged(tx, counts, unchanged)) === authors.length)
-      return unchanged
-    // With the changes of this transaction.
-    const read = areKnown ? await this.readCounted(tx, authors) : undefined
-    const left = authors.filter(
-      (author) => !read || read.get(author)?.audience !== unchanged.get(author)?.audience,
-    )
-    await this.changeLive(
-      tx,
-      new Map(left.map((author) => [author, { posts: counts.get(author) ?? 0 }])),
-    )
-    return read ?? this.readCounted(tx, authors)
-  }
-
-  /** @returns the number of authors whose followers have the given versions. Only these are counted. */
-  private async countUnchanged(
-    { session }: Tx,
-    counts: ReadonlyMap<UserId, number>,
-    authors: ReadonlyMap<UserId, CountedAuthor>,
-  ): Promise<number> {
-    const operations = [...authors].map(([_id, { audience = '' }]) => ({
-      updateOne: { filter: { _id, audience }, update: { $inc: { posts: counts.get(_id) ?? 0 } } },
-    }))
-    return (await this.stats.bulkWrite(operations, { session, ordered: false })).matchedCount
-  }
-
-  private async readCounted(
-    { session }: Tx,
-    authors: readonly UserId[],
-  ): Promise<ReadonlyMap<UserId, CountedAuthor>> {
-    const options = { ...singleBatch, session }
-    const docs = await this.stats.find({ _id: { $in: [...authors] } }, options).toArray()
-    const wellFormed = statsIn(docs)
-    return new Map(
-      docs.flatMap((doc) =>
-        wellFormed.has(doc._id as UserId) ? [[doc._id as UserId, toCounted(doc)] as const] : [],
-      ),
-    )
-  }
-
-  /**
-   * Gives the sets of followers of users a new version, for a transaction that changes them without their counters, or
-   * reads those that have none. One command.
-   * @returns the version, which is the same for all.
-   */
-  async renewAudiences({ session }: Tx, users: readonly UserId[]): Promise<string> {
-    const audience = newValue()
-    await this.stats.updateMany({ _id: { $in: [...users] } }, { $set: { audience } }, { session })
-    return audience
+    const authors = [...counts.keys()]
+    const changes = new Map([...counts].map(([author, posts]) => [author, { posts }]))
+    const areLive = (await this.changeLive(tx, changes)) === authors.length
+    const live = areLive ? authors : (await this.liveAmong(authors, tx)).keys()
+    return new Map([...live].map((author) => [author, undefined]))
   }
 
   /**
@@ -248,7 +164,6 @@ export class UserStats {
     changes: ReadonlyMap<UserId, StatsChange>,
     followeesMax?: number,
   ): Promise<number> {
-    const audience = newValue()
     // Equal changes share a statement, which takes the database a third of the time for each account.
     const equal = groupBy(changes, ([, change]) => JSON.stringify(change))
     const operations = [...equal.values()].map((changed) => {
@@ -259,8 +174,7 @@ export class UserStats {
         followeesMax !== undefined && (change.following ?? 0) > 0
           ? { _id, following: { $lt: followeesMax } }
           : { _id }
-      const renewed = change.followers === undefined ? {} : { $set: { audience } }
-      const statement = { filter, update: { $inc: change, ...renewed } }
+      const statement = { filter, update: { $inc: change } }
       return isOne ? { updateOne: statement } : { updateMany: statement }
     })
     return (await this.stats.bulkWrite(operations, { session: tx.session, ordered: false }))
@@ -285,14 +199,12 @@ export class UserStats {
     ids: readonly UserId[],
     counts?: ReadonlyMap<UserId, StatsChange>,
   ): Promise<void> {
-    const audience = newValue()
     await this.stats.insertMany(
       ids.map((_id) => ({
         _id,
         followers: 0,
         following: 0,
         posts: 0,
-        audience,
         ...counts?.get(_id),
       })),
       { session: tx.session },

@@ -1,7 +1,6 @@
 import { describe } from 'vitest'
 import type { EntryContent } from '../../src/feed/entries.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
-import type { ServiceConfig } from '../../src/services.ts'
 import { useFeedFixture } from '../support/feed-fixture.ts'
 import { share } from '../support/repetition.ts'
 import { describeFeedEntries } from './feed-entries.ts'
@@ -15,17 +14,14 @@ const parts = [describeFeedPages, describeFeedWrites, describeFeedJobs, describe
  * The behaviour of every strategy, for any stored form and any content of entries (law L1). There are no exceptions: a
  * strategy leaves pages that it cannot serve to FANOUT_ON_READ. By day, each strategy shows one of the parts.
  * @param n differs between strategies, so that each part is shown every day.
- * @param feed more settings. Default: none.
  */
 export function describeFeedStrategy(
   strategy: FeedStrategyName,
   entries: EntryContent,
   n: number,
-  feed: Partial<ServiceConfig['feed']> = {},
 ): void {
-  const more = feed.inboxFollowersMax ? ' with celebrities' : ''
-  describe(`${strategy}${more}, entries hold ${entries}`, () => {
-    const fixture = useFeedFixture(strategy, entries, ['FANOUT_ON_READ', strategy], feed)
+  describe(`${strategy}, entries hold ${entries}`, () => {
+    const fixture = useFeedFixture(strategy, entries, ['FANOUT_ON_READ', strategy])
     for (const describePart of share(4, parts, n)) describePart(fixture)
   })
 }

@@ -22,7 +22,7 @@ interface Scene {
 export function describeFeedWrites(fixture: FeedFixture): void {
   const { page, walked, strategy } = fixture
 
-  /** The reader and a fan follow `loud`, who becomes a celebrity if one follower is the most. Only the reader follows `quiet`. */
+  /** The reader and a fan follow `loud`. Only the reader follows `quiet`. */
   async function scene(): Promise<Scene> {
     const users = await fixture.people('reader', 'fan', 'loud', 'quiet')
     const { reader, fan, loud, quiet } = users

@@ -73,7 +73,6 @@ async function problemsOf(one: MalformedCase): Promise<string[]> {
     const isLost = one.path === '_id' || one.type === 'missing'
     if (opened && !isLost && !isNobody(doc)) problems.push(`${as} opens ${opened}`)
   }
-  await app.services.inline.settle()
   return problems.map((problem) => `${fieldOf(one)} ${one.type}: ${problem}`)
 }
 

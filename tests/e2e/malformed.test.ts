@@ -157,7 +157,6 @@ test(
             failures.push(`${fieldOf(one)} ${one.type}: ${operation} ${path?.join('.')}`)
           }
         }
-        await app.services.inline.settle()
       }
       await restore(app.services, stored)
     }

@@ -262,7 +262,6 @@ describe('the parts of a payload that need no data cost no command', () => {
       await app.services.follows.unfollow(me, you)
       const does = name === 'unlikePost' ? 'add' : 'remove'
       await app.services.engagements[does]('likes', me, post)
-      await app.services.inline.settle()
     }
     await reset()
     const plain = await commandsOf(call('{ clientMutationId }'))

@@ -98,21 +98,4 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
     expect(await labelsOfPoll()).toEqual([...whole, ...versions].sort())
     expect(await labelsOfPoll()).toEqual(isStored ? ['read versions'] : whole)
   })
-
-  if (strategy === 'INBOX')
-    test('no poll of a reader who follows a celebrity is answered from memory', async () => {
-      const { celebrities, strategies } = app.services.collections
-      const readFrom = toObjectId(timeIdAt<PostId>(Date.now(), '0'.repeat(12)))
-      await celebrities.insertOne({ _id: author, readFrom })
-      const { registrations } = app.services
-      const change = (update: object) =>
-        registrations.runExclusive((tx) => strategies.updateOne({ _id: 'INBOX' }, update, tx))
-      await change({ $set: { celebrities: readFrom } })
-      for (let times = 0; times < 4; times++) await poll('count changed hasMore')
-      const { labels } = await poll('count changed hasMore')
-      const read = labels.filter((label) => label !== 'read versions')
-      const others = whole.filter((label) => label !== 'read versions')
-      expect(read).toEqual([...others, 'read following', 'read posts'].sort())
-      await change({ $unset: { celebrities: '' } })
-    })
 })

@@ -28,10 +28,9 @@ const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines',
 const untilStopped =
   'Run "feedline migrate --previous-stopped" when no process of the previous release runs any more. ' +
   'Until then: answers, posts, accounts and relations in memory, PAGE_CACHE_MB: none; ' +
-  'a post to a small audience under INBOX: delivered by a job right after the commit; ' +
-  'the job of a post that its transaction delivers: one, which checks the delivery; ' +
+  'the job of a post while no strategy stores timelines: one, which delivers nothing; ' +
   'a post that is deleted during a back-fill: always looked for; retention: everything is kept; ' +
-  'celebrities: no author becomes one; facts of a page: one command; ' +
+  'facts of a page: one command; ' +
   'writes of the previous release: refused by MongoDB if this release would not see them.\n'
 
 describe('a database of an older schema version', () => {

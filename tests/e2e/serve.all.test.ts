@@ -68,7 +68,7 @@ describe('a server', () => {
         'upgraded database, before feedline migrate --previous-stopped',
         'answers, posts, accounts and relations in memory, PAGE_CACHE_MB: none',
         'a post to a small audience under INBOX: delivered by a job right after the commit',
-        'retention: everything is kept; celebrities: no author becomes one',
+        'retention: everything is kept',
       ])
         expect(upgraded).toContain(text)
     }

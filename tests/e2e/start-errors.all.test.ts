@@ -63,7 +63,6 @@ describe('a wrong variable', () => {
     SIZED_BUCKET_SIZE: ['4001', whole(1, 4_000)],
     CACHE_SIZE: ['0', whole(1, 4_000)],
     CACHE_AWAY_DAYS: ['0', decimal(0.01, 3_660)],
-    INBOX_FOLLOWERS_MAX: ['-1', whole(0, 1e9)],
     ADMIN_HOST: ['localhost:4001', host],
     ADMIN_PORT: ['65536', whole(0, 65_535)],
     DRAIN_SECONDS: ['-1', decimal(0, 600)],
@@ -102,7 +101,7 @@ describe('a wrong variable', () => {
       expect(await sentenceOf(command, env)).toBe(
         'invalid configuration: PORT: must be a whole number from 0 to 65535, not "80.5"; ' +
           'TIMELINES_URI: this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it; ' +
-          'HYBRID_THRESHOLD: this release has no HYBRID; unset it, and set INBOX_FOLLOWERS_MAX for INBOX',
+          'HYBRID_THRESHOLD: this release has no HYBRID; unset it, and use INBOX',
       )
   })
 

@@ -315,7 +315,7 @@ describe('a database that cannot be used', () => {
     await db.collection('strategies').insertOne({ _id: 'HYBRID', complete: true } as never)
     for (const command of ['serve', 'worker', 'migrate'])
       expect(await sentenceOf(command, env)).toBe(
-        'invalid configuration: FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX with INBOX_FOLLOWERS_MAX instead',
+        'invalid configuration: FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX instead',
       )
     expect(await db.collection('strategies').countDocuments()).toBe(1)
     await db.dropDatabase()

@@ -49,12 +49,6 @@ const known: readonly {
     why: 'it looks at a few keys for each author with waiting deliveries, 2,000 authors at most, and answers with those of the reader',
   },
   {
-    from: 'src/feed/strategies/celebrities.ts',
-    command: 'find',
-    problem: /^scans COLLSCAN of celebrities$/,
-    why: 'after an author has become a celebrity, each process reads all celebrities once, 100,000 at most',
-  },
-  {
     from: 'src/feed/strategies/sized-buckets.ts',
     problem: /^looks at \d+ for \d+$/,
     why: 'buckets may overlap, so it looks at a key, not a document, for each newer bucket of a reader',

@@ -11,8 +11,8 @@ import { handle, openAccounts, useServices } from '../support/services.ts'
 const [following = 'collection'] = sampledFollowing(0)
 const harness = useServices(following, undefined, { maintained: ['INBOX', 'CACHE'] })
 const followers = Array.from({ length: 4_500 }, (_, n) => handle(`r${String(n).padStart(4, '0')}`))
-const plain = ['read followers', 'read posts', 'read strategies', 'read user_stats']
-const aggregate = 'read strategies, posts, user_stats, followers'
+const plain = ['read followers', 'read posts', 'read strategies']
+const aggregate = 'read strategies, posts, followers'
 
 /** A post of a new author with followers, and where its delivery goes on. */
 interface Case {

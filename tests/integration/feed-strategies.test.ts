@@ -9,9 +9,6 @@ import { type FeedFixture, newestFirst, useFeedFixture } from '../support/feed-f
 import { share } from '../support/repetition.ts'
 import { storeOf } from '../support/services.ts'
 
-/** An author with two followers becomes a celebrity. */
-const celebrities = { inboxFollowersMax: 1 }
-
 for (const [n, strategy] of feedStrategyNames.entries()) {
   // What stores no entries is the same whatever they hold. By day each other strategy holds one sort, not all the same.
   const contents =
@@ -20,18 +17,10 @@ for (const [n, strategy] of feedStrategyNames.entries()) {
       : share(entryContents.length, entryContents, n)
   for (const entries of contents) describeFeedStrategy(strategy, entries, n)
 }
-for (const entries of share(entryContents.length, entryContents, feedStrategyNames.length)) {
-  describeFeedStrategy('INBOX', entries, feedStrategyNames.length, celebrities)
-}
 
-describe.each(
-  share(1, [
-    ['without celebrities', {}],
-    ['with celebrities', celebrities],
-  ] as const),
-)('every strategy together, %s', (_, feed) => {
+describe('every strategy together', () => {
   const names = feedStrategyNames
-  const fixture = useFeedFixture('INBOX', 'author', names, feed)
+  const fixture = useFeedFixture('INBOX', 'author', names)
 
   test('every strategy continues from the cursors of every other strategy, in both directions', async () => {
     const { reader, loud, fan } = await fixture.people('reader', 'loud', 'fan')

@@ -1,7 +1,6 @@
 import { MongoError } from 'mongodb'
 import { expect, test } from 'vitest'
-import { IdempotencyStore } from '../../src/db/idempotency.ts'
-import { Transactions, type Tx } from '../../src/db/transaction.ts'
+import type { Tx } from '../../src/db/transaction.ts'
 import { InlineRunner } from '../../src/jobs/inline.ts'
 import { type JobWriter, type NewJob, Outbox } from '../../src/jobs/outbox.ts'
 import type { Task } from '../../src/jobs/runner.ts'
@@ -173,34 +172,6 @@ test('a job of a transaction try without a commit is not a failure', async () =>
   expect(await answered).toBe('the first result')
   expect(lines).toEqual([])
   expect(await stored()).toBeNull()
-})
-
-test('a begun job is abandoned only if it is not known whether it was committed', async () => {
-  let abandoned = 0
-  const begin: Task['begin'] = async () => [{ finish: async () => {}, abandon: () => abandoned++ }]
-  const { own } = newProcess(Object.assign(async () => {}, { begin }))
-  const bounds = { tryMsMax: 100, answerMsMax: 2_000 }
-  const idempotency = new IdempotencyStore(database.collections, Date.now)
-  const writeWith = (fail: (tx: Tx) => unknown) =>
-    own.runInline((jobs) =>
-      new Transactions(database.client, idempotency, bounds).run(async (tx) => {
-        await own.insert(tx, [jobs.prepare(tx, { kind: 'greet', payload: {} })])
-        fail(tx)
-      }),
-    )
-  for (const failure of [new Error('no'), transient()]) {
-    const refused = writeWith(() => {
-      throw failure
-    })
-    await expect(refused).rejects.toThrow()
-    expect(abandoned).toBe(0)
-  }
-  const unsure = writeWith(({ session }) => {
-    const closed = () => Promise.reject(new Error('the client was closed'))
-    Object.assign(session, { commitTransaction: closed })
-  })
-  await expect(unsure).rejects.toThrow('It is not known whether the change was made.')
-  expect(abandoned).toBe(1)
 })
 
 test('a job is due at once if nothing runs inline', async () => {

@@ -109,7 +109,6 @@ describe('a page', () => {
     const accounts = ['read user_stats', 'read users']
     const page = [...factsReads.withCounts, entryReads.INBOX]
     // What a process reads once.
-    await services.versions.isOn('keptAnswers')
     await services.registry.read()
     const [few, many] = readers
     const first = ['read strategies', ...page, ...relations, ...accounts].sort()
@@ -158,37 +157,6 @@ describe('a page', () => {
       const all = [...made, ...fanoutOnRead, 'read posts', ...factsReads.withCounts].sort()
       expect(await labelsFor('CACHE', followees, 100)).toEqual(all)
     }
-  })
-
-  test('a page of INBOX with celebrities costs one command more, and two if the reader follows some', async () => {
-    const { celebrities, strategies } = harness.services.collections
-    const readFrom = toObjectId(new IdMint(harness.clock.now).next<PostId>())
-    const services = () =>
-      servicesOver(harness.database, harness.clock, engagement, 'collection', feed)
-    const known = async (authors: readonly string[]) => {
-      await celebrities.deleteMany({})
-      await celebrities.insertMany(authors.map((_id) => ({ _id, readFrom })))
-      await strategies.updateOne({ _id: 'INBOX' }, { $set: { celebrities: readFrom } })
-    }
-    await known(['stranger'])
-    const stored = ['read following', 'read inbox', ...factsReads.withCounts]
-    const other = services()
-    await warmUp('INBOX', other)
-    for (const followees of readers) {
-      for (const limit of [1, 100]) {
-        expect(await labelsFor('INBOX', followees, limit, other)).toEqual(stored.sort())
-      }
-    }
-    await known(crowd.slice(5, 150))
-    const another = services()
-    await warmUp('INBOX', another)
-    for (const followees of readers) {
-      for (const limit of [1, 100]) {
-        const all = [...stored, 'read posts'].sort()
-        expect(await labelsFor('INBOX', followees, limit, another)).toEqual(all)
-      }
-    }
-    await strategies.updateOne({ _id: 'INBOX' }, { $unset: { celebrities: '' } })
   })
 
   test('a page of entries without authors costs one more command, which asks every shard', async () => {

@@ -80,19 +80,6 @@ describe('while the registrations of a transaction are not visible yet, as on a 
     await half.complete()
   })
 
-  test('a delivery leaves out the post of a new celebrity only when pages see the celebrity', async () => {
-    const registration = (await harness.services.registry.read()).get('INBOX')
-    let isLeftOut = false
-    const half = await commitRegistrationsLast(harness.database, async ({ celebrities }) => {
-      vi.spyOn(celebrities, 'isOutlier').mockReturnValue(true)
-      isLeftOut = await celebrities.includes(ann, 9, registration)
-    })
-    await sleep(150)
-    expect(isLeftOut).toBe(false)
-    await half.complete()
-    expect(isLeftOut).toBe(true)
-  })
-
   test('a back-fill waits for them', async () => {
     const { inbox } = harness.services.collections
     const half = await commitRegistrationsLast(harness.database, ({ registrations }) =>

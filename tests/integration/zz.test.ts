@@ -1,5 +1,6 @@
 import { test } from 'vitest'
-import { useServices, handle, openAccounts } from '../support/services.ts'
+import { handle, openAccounts, useServices } from '../support/services.ts'
+
 const h = useServices()
 test('x', async () => {
   const { services } = h
@@ -13,9 +14,17 @@ test('x', async () => {
     const t1 = performance.now()
     const c = await services.memory.isCurrent()
     const t2 = performance.now()
-    const p = await services.feed.timeline(handle('a1'), { window: { limit: 5, backward: false }, projection: 'content', strategy: 'FANOUT_ON_READ' })
+    const p = await services.feed.timeline(handle('a1'), {
+      window: { limit: 5, backward: false },
+      projection: 'content',
+      strategy: 'FANOUT_ON_READ',
+    })
     const t3 = performance.now()
-    slow.push([i, c, (t1 - t0).toFixed(0), (t2 - t1).toFixed(0), (t3 - t2).toFixed(0), p.items.length].join(' '))
+    slow.push(
+      [i, c, (t1 - t0).toFixed(0), (t2 - t1).toFixed(0), (t3 - t2).toFixed(0), p.items.length].join(
+        ' ',
+      ),
+    )
   }
   console.log(slow.join('\n'))
 }, 100_000)

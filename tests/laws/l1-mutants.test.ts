@@ -6,8 +6,8 @@ import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { useServices } from '../support/services.ts'
 import { accountDeletion, anyPlan, type Plan, staleFloor } from './model/histories.ts'
-import { celebrityMutants, floorMutants, mutants, removalMutants } from './model/mutants.ts'
-import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
+import { floorMutants, mutants, removalMutants } from './model/mutants.ts'
+import { fewSeconds, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const harness = useServices()
@@ -25,10 +25,9 @@ const all = [
   ),
   ...Object.keys(floorMutants).map((name) => ['INBOX', name, fewSeconds] as const),
   ...Object.keys(removalMutants).map((name) => ['INBOX', name, small] as const),
-  ...Object.keys(celebrityMutants).map((name) => ['INBOX', name, withCelebrities(small)] as const),
 ]
 
-const named = { ...floorMutants, ...removalMutants, ...celebrityMutants }
+const named = { ...floorMutants, ...removalMutants }
 for (const some of Object.values(mutants)) Object.assign(named, some)
 
 test.each(share(3, all))(

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { fromObjectId, toObjectId } from '../../src/db/object-id.ts'
-import { changesOfAccounts, raiseVersions } from '../../src/db/versions.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
 import { type PostId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
@@ -24,7 +23,6 @@ import {
   drop,
   fan,
   follow,
-  late,
   other,
   people,
   post,
@@ -52,16 +50,15 @@ const feeds = {
     ...small,
     maintained: materialisedNames as readonly FeedStrategyName[],
   },
-  celebrities: {
+  inbox: {
     ...small,
-    inboxFollowersMax: 2,
     maintained: ['INBOX'] as FeedStrategyName[],
   },
 }
 type Which = keyof typeof feeds
 const harnesses = {
   stored: useServices('collection', engagement, feeds.stored),
-  celebrities: useServices('collection', engagement, feeds.celebrities),
+  inbox: useServices('collection', engagement, feeds.inbox),
 }
 
 /** Another process, whose every driver call goes through `around`. */
@@ -187,10 +184,9 @@ const delivered = all(follows, post(author))
 const posted = all(post(author), work)
 const filled = all(follow(), post(author))
 const cleared = all(follows, unfollow())
-const emptied: Step = async ({ collections, transactions }) => {
+const emptied: Step = async ({ collections }) => {
   await collections.timed_buckets.deleteMany({})
   await collections.posts.deleteMany({})
-  await transactions.run((tx) => raiseVersions(collections, changesOfAccounts(people), tx))
 }
 const first = all(follows, emptied, post(author))
 
@@ -228,14 +224,9 @@ describe('where all is stored', () => {
   )('%s', everywhere('stored'), timeOfCases(60_000))
 })
 
-const more = all(follow(other), work)
-const promoting = all(follow(), follow(late), work, post(author))
-const shrunk = all(promoting, work, posted, unfollow(late), work, post(author))
-const grown = all(follow(other), follow(late), work, posted, posted)
-const shrinks = all(work, unfollow(late), unfollow(), work, posted)
 const twice = all(readInbox, readRight)
 const register = async (main: Services) => {
-  await registerStrategies(main, feeds.celebrities.maintained)
+  await registerStrategies(main, feeds.inbox.maintained)
   await work(main)
 }
 const abe = handle('abe')
@@ -250,38 +241,13 @@ const leaves: Step = async ({ users, collections }) => {
   await settleDeletions(collections)
 }
 
-const authorLeaves: Step = async ({ users, collections }) => {
-  await users.delete(author)
-  await settleDeletions(collections)
-}
-
-describe('under INBOX, with celebrities', () => {
+describe('under INBOX', () => {
   test.each(
     share<Row>(1, [
-      ['an author becomes a celebrity, one more user follows', promoting, work, more],
-      ['an author becomes a celebrity, an edge ends and begins again', promoting, work, again],
-      ['an author becomes a celebrity, a reader has read before', promoting, work, readInbox],
-      ['an author becomes a celebrity, with two posts', promoting, work, posted],
-      ['an author becomes a celebrity, by two workers', promoting, work, takeOver],
-      ['an author becomes a celebrity, and loses followers', promoting, work, shrinks],
-      ['a celebrity with few followers posts, one more user follows', shrunk, work, more],
-      ['a celebrity with few followers posts, an edge ends and begins again', shrunk, work, again],
-      ['a celebrity with few followers posts, with two posts', shrunk, work, posted],
-      ['a celebrity with few followers posts, and grows again', shrunk, work, grown],
-      ['a celebrity is purged by two workers', all(promoting, work, authorLeaves), work, takeOver],
-      ['a celebrity posts, the account is deleted', shrunk, work, all(authorLeaves, work)],
-      ['pages are read while an author becomes a celebrity', promoting, twice, work],
-      ['pages are read while a celebrity with few followers posts', shrunk, twice, work],
       ['pages are read while their strategy is dropped', all(delivered, work), twice, drop],
       ['a strategy is registered, a post delivered', drop, register, posted],
       ['a strategy is registered, an account is created', drop, register, joins],
       ['a strategy is registered by two', drop, register, register],
-      [
-        'a strategy is registered, an author becomes a celebrity',
-        all(promoting, work, drop),
-        register,
-        posted,
-      ],
       ['a post is delivered, a strategy registered', all(drop, delivered), work, register],
       ['a post commits, a strategy is registered', all(drop, follows), post(author), register],
       ['a followee is back-filled, a strategy registered', all(drop, follow()), work, register],
@@ -293,5 +259,5 @@ describe('under INBOX, with celebrities', () => {
       ],
       ['an account is purged by two workers', leaves, work, takeOver],
     ]),
-  )('%s', everywhere('celebrities'), timeOfCases(60_000))
+  )('%s', everywhere('inbox'), timeOfCases(60_000))
 })

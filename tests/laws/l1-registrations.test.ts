@@ -10,12 +10,12 @@ import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { patient } from '../support/patience.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
-import { drain, handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import { handle, openAccounts, runJobs, servicesOver, useServices } from '../support/services.ts'
 import { comparedTimelines, holding, watchedDatabase } from './model/stored-timelines.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const names = ['INBOX', 'TIME_BUCKETS', 'CACHE'] as const
-const feed = { maintained: names, cacheSize: 3, inboxFollowersMax: 1 }
+const feed = { maintained: names, cacheSize: 3 }
 const harness = useServices('collection', engagement, { ...feed, maintained: [] })
 const people = ['ann', 'bob', 'cat'].map(handle) as [UserId, UserId, UserId]
 const [ann, bob, cat] = people
@@ -64,7 +64,7 @@ async function applyStep(services: Services, { act, name, who }: Step): Promise<
     case 'follow':
       return void (await services.follows.follow(person, people[(who + 1) % 3] as UserId))
     default:
-      return drain(services).catch(() => {})
+      return void (await runJobs(services))
   }
 }
 

@@ -11,7 +11,7 @@ import { lawRuns } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 import { checkLaw } from './model/check-law.ts'
 import { accountDeletion, anyPlan, lateDelivery, type Plan, staleFloor } from './model/histories.ts'
-import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
+import { fewSeconds, type Setting, small } from './model/setting.ts'
 import { Simulation } from './model/simulation.ts'
 
 const histories = lawRuns(4)
@@ -24,23 +24,17 @@ const settings = {
     registered: materialisedNames,
     feed: small,
   },
-  'INBOX with celebrities, and CACHE': {
+  'INBOX and CACHE': {
     following: 'reverse-index',
     asked: ['FANOUT_ON_READ', 'INBOX', 'CACHE', 'INBOX'],
     registered: ['INBOX', 'CACHE'],
-    feed: withCelebrities(small),
+    feed: small,
   },
   'INBOX and buckets that keep entries for seconds': {
     following: 'collection',
     asked: feedStrategyNames.filter((name) => name !== 'CACHE'),
     registered: materialisedNames.filter((name) => name !== 'CACHE'),
     feed: fewSeconds,
-  },
-  'INBOX with celebrities, which keeps entries for seconds': {
-    following: 'reverse-index',
-    asked: ['FANOUT_ON_READ', 'INBOX', 'INBOX'],
-    registered: ['INBOX'],
-    feed: withCelebrities(fewSeconds),
   },
 } as const satisfies Record<
   string,

@@ -10,7 +10,7 @@ import { checkLaw } from './model/check-law.ts'
 import { pollMutants } from './model/poll-mutants.ts'
 import { anyPollPlan } from './model/poll-plans.ts'
 import { PollSimulation } from './model/poll-simulation.ts'
-import { fewSeconds, type Setting, small, withCelebrities } from './model/setting.ts'
+import { fewSeconds, type Setting, small } from './model/setting.ts'
 
 const histories = lawRuns(6)
 const budgetMs = 180_000 + histories * 3_000
@@ -27,13 +27,9 @@ const shownAt: Record<string, string> = {
 
 const settings: Record<string, { asked: readonly FeedStrategyName[]; feed: typeof small }> = {
   'every strategy': { asked: ['FANOUT_ON_READ', ...materialisedNames], feed: small },
-  'INBOX with celebrities, and CACHE': {
-    asked: ['INBOX', 'CACHE', 'INBOX'],
-    feed: withCelebrities(small),
-  },
   'timelines that keep entries for seconds': {
     asked: ['INBOX', 'TIME_BUCKETS', 'INBOX', 'SIZED_BUCKETS'],
-    feed: withCelebrities(fewSeconds),
+    feed: fewSeconds,
   },
 }
 

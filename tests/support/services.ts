@@ -106,17 +106,14 @@ export function virtualClock(): TestClock {
 }
 
 /**
- * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled. Removed
- * accounts keep no subject.
+ * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled, and the
+ * transactions that know no strategy. Removed accounts keep no subject.
  * @throws if a job does not succeed.
  */
 export async function drain(services: Services): Promise<void> {
-  await services.permit.end()
-  // Jobs that were begun are completed a moment later, and send commands then.
-  await services.inline.settle()
   await settleDeletions(services.collections)
-  // The permit of a dead process is held once more.
-  const left = (await runJobs(services)) && (await runJobs(services))
+  await settleRegistrations(services.collections)
+  const left = await runJobs(services)
   if (left) throw new Error(`a job is left: ${left.error ?? left.kind}`)
   const { subjects } = services.collections
   await subjects.updateMany({ until: { $exists: true } }, { $set: { until: new Date(0) } })
@@ -136,6 +133,10 @@ export const settleDeletions = ({ users }: Pick<Collections, 'users'>) =>
     { deletedAt: { $exists: true } },
     { $set: { deletedAt: new Date(0), settlesAt: new Date(0) } },
   )
+
+/** Lets back-fills begin, as if no transaction were open that does not know the strategy. */
+export const settleRegistrations = ({ strategies }: Pick<Collections, 'strategies'>) =>
+  strategies.updateMany({ settlesAt: { $exists: true } }, { $set: { settlesAt: new Date(0) } })
 
 /** The id of an account from a literal. Those that tests open with an id have it as handle and subject too. */
 export const handle = (name: string): UserId => name as UserId

@@ -7,11 +7,7 @@ import { logMark, marks } from '../../src/db/marks.ts'
 const replicaSet = { isSharded: false, missing: [], isEmbedded: false } as const
 const sharded = { ...replicaSet, isSharded: true }
 const upgraded = { ...replicaSet, missing: marks } as const
-const mechanisms: readonly Mechanism[] = [
-  'memory',
-  'deliveryInTransaction',
-  'retention',
-]
+const mechanisms: readonly Mechanism[] = ['memory', 'postsWithoutJobs', 'retention']
 
 describe('a deployment', () => {
   test('a replica set has every mechanism, and its line names no difference', () => {
@@ -36,7 +32,7 @@ describe('a deployment', () => {
     const lines = deploymentLines({ ...upgraded, isSharded: true })
     expect(lines).toHaveLength(2)
     expect(lines[0]).toMatch(/^deployment: sharded cluster\. .*reads of a job: wait until their/)
-    expect(lines[1]).toContain('retention: everything is kept; celebrities: no author becomes one')
+    expect(lines[1]).toContain('retention: everything is kept')
     const embedded = deploymentLines({ ...replicaSet, isEmbedded: true })
     expect(embedded).toEqual([expect.stringMatching(/^deployment: embedded MongoDB\. .*migrated/)])
     for (const line of [...lines, ...embedded]) expect(line).not.toMatch(/[`[\]]|\.md|undefined/)

@@ -8,8 +8,8 @@ import type { TimelineItem } from '../../src/feed/timeline/page.ts'
 import { Plans } from '../../src/graphql/planned/plans.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 import type { Handle, PostId, TimeId, UserId } from '../../src/lib/ids.ts'
-import { KeptPosts } from '../../src/posts/kept-posts.ts'
 import { ProcessMemory } from '../../src/memory/process-memory.ts'
+import { KeptPosts } from '../../src/posts/kept-posts.ts'
 import type { KeptAccount } from '../../src/users/kept-accounts.ts'
 
 const schema = createSchema()
@@ -40,7 +40,13 @@ function keptPosts() {
       reason: 'POSTED',
     }
     const page = {
-      ...{ items: [item], facts: [], reader: author, follows: () => false, viewerHas: () => undefined },
+      ...{
+        items: [item],
+        facts: [],
+        reader: author,
+        follows: () => false,
+        viewerHas: () => undefined,
+      },
       shownOf: () => ({ post, author: profile }),
       renderPost: (by: { key: string; render: (shown: object) => readonly string[] }) =>
         kept.renderOnce(post, account, by.key, () => {

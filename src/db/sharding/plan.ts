@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb'
 import type { CollectionSpec, IndexSpec } from '../collections.ts'
-import { buildOptions, toIndexModel } from '../indexes.ts'
+import { buildOptions, clusteredOptions, toIndexModel } from '../indexes.ts'
 import { assignRanges } from './assign-ranges.ts'
 import { cutMinted, splitAccounts } from './split-accounts.ts'
 import {
@@ -149,12 +149,11 @@ function joiningTest(
 
 /** Commands for the database: the collection, and its missing indexes. */
 function preparation(name: string, spec: CollectionSpec, state: CollectionState): Document[] {
-  const byId = { clusteredIndex: { key: { _id: 1 }, unique: true } }
   const missing = [...spec.indexes.map(toIndexModel), ...shardKeyIndex(spec, state)].filter(
     (index) => !state.indexNames.has(index.name),
   )
   return [
-    ...(state.exists ? [] : [{ create: name, ...(spec.clustered ? byId : {}) }]),
+    ...(state.exists ? [] : [{ create: name, ...(spec.clustered ? clusteredOptions : {}) }]),
     ...(missing.length === 0 ? [] : [{ createIndexes: name, indexes: missing, ...buildOptions }]),
   ]
 }

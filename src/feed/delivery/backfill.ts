@@ -64,7 +64,7 @@ export class Backfill {
   async addFollowee({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
     const registered = await this.parts.registry.readShared()
     if (registered.size === 0 || !(await this.isEdge({ follower, followee }))) return undefined
-    const targets = await this.parts.delivery.selectTargets(followee, registered)
+    const targets = this.parts.delivery.openTimelines(registered)
     if (targets.length === 0) return undefined
     const isOver = timeSlice()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
@@ -92,7 +92,6 @@ export class Backfill {
     if (targets.length === 0) return undefined
     const isOver = timeSlice()
     let { olderThan } = (run.checkpoint ?? {}) as { olderThan?: PostId }
-    olderThan ??= await this.parts.delivery.firstUnstoredId(pair.followee, registered)
     for (;;) {
       run.signal.throwIfAborted()
       const { entries, oldest, last } = await this.parts.entries.loadSegment(

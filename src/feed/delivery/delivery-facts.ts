@@ -1,5 +1,5 @@
 import { singleBatch } from '../../db/client.ts'
-import type { Collections, PostDoc, UserStatsDoc } from '../../db/collections.ts'
+import type { Collections, PostDoc } from '../../db/collections.ts'
 import { findAtOnce } from '../../db/find-at-once.ts'
 import { eachKey, GroupCommit, type GroupCommitBounds } from '../../db/group-commit.ts'
 import type { ObjectId } from '../../db/mongo.ts'
@@ -18,8 +18,8 @@ export interface DeliveryFacts {
   readonly registered: Registered
   /** Undefined if the post is deleted. */
   readonly entry: Entry | undefined
-  /** The number of the author's followers. */
-  readonly followers: number
+  /** The number of the author's followers. Undefined if the window does not show it. */
+  readonly followers: number | undefined
   /** The first 2,000 followers after the requested id, in the order of their ids. */
   readonly window: readonly UserId[]
 }
@@ -33,12 +33,11 @@ interface Asked {
 interface Row {
   readonly registered: Registered
   readonly post: PostDoc[]
-  readonly stats: UserStatsDoc[]
   readonly followers: UserId[]
 }
 
 /**
- * From this number of deliveries on, four plain reads cost less than an aggregate, whose lookups run for each delivery.
+ * From this number of deliveries on, three plain reads cost less than an aggregate, whose lookups run for each delivery.
  * With 16 deliveries they take a third of the database's time.
  */
 const plainReadsMin = 4
@@ -81,7 +80,7 @@ export class DeliveryFactsReader {
 
   /**
    * Loads the facts of one delivery. Up to three concurrent deliveries share one command. Four or more that begin share
-   * four, and one more with those that continue, or have many followers. Each part of a command names its shard.
+   * three, and one more with those that continue, or have many followers. Each part of a command names its shard.
    * @param after the id after which followers are read. Empty for the first followers.
    * @param upTo the last id of the followers. Default: none.
    */
@@ -91,7 +90,8 @@ export class DeliveryFactsReader {
     return {
       registered: row.registered,
       entry: post && toEntry({ id, author, text: post.text }, this.parts.contents),
-      followers: row.stats[0]?.followers ?? 0,
+      followers:
+        after === '' && row.followers.length < windowSize ? row.followers.length : undefined,
       window: upTo === undefined ? row.followers : row.followers.filter((one) => one <= upTo),
     }
   }
@@ -115,18 +115,16 @@ export class DeliveryFactsReader {
   /** @returns the rows of the deliveries whose followers are among the 4,000 that are read, all or the first 2,000. */
   private async readPlainly(asked: readonly Asked[]): Promise<ReadonlyMap<Asked, Row>> {
     const authors = [...new Set(asked.map(({ author }) => author))]
-    const [registered, posts, stats, edges] = await Promise.all([
+    const [registered, posts, edges] = await Promise.all([
       this.parts.registry.read(),
       findAtOnce(
         this.parts.collections.posts,
         { author: { $in: authors }, _id: { $in: asked.map(({ post }) => post) } },
         { hint: { _id: 1 }, projection: this.kept },
       ),
-      findAtOnce(this.parts.collections.user_stats, { _id: { $in: authors } }),
       this.parts.edges.loadFollowers(authors, plainFollowersMax),
     ])
     const postOf = new Map(posts.map((post) => [post._id.toHexString(), post]))
-    const statsOf = new Map<string, UserStatsDoc>(stats.map((one) => [one._id, one]))
     const followersOf = groupBy(edges, ({ user }) => user)
     // There may be more followers of the last author, and authors after this one.
     const lastRead = edges.length < plainFollowersMax ? undefined : edges.at(-1)?.user
@@ -136,11 +134,9 @@ export class DeliveryFactsReader {
         const isRead = lastRead === undefined || ref.author < lastRead
         if (!isRead && followers.length < windowSize) return []
         const post = postOf.get(ref.post.toHexString())
-        const counted = statsOf.get(ref.author)
         const row: Row = {
           registered,
           post: post?.author === ref.author ? [post] : [],
-          stats: counted ? [counted] : [],
           followers: followers.slice(0, windowSize),
         }
         return [[ref, row] as const]
@@ -153,7 +149,7 @@ export class DeliveryFactsReader {
   }
 
   private async lookUpRows(asked: readonly Asked[]): Promise<readonly Row[]> {
-    const { posts, user_stats } = this.parts.collections
+    const { posts } = this.parts.collections
     const { collection, owner, other } = this.parts.edges.followers
     const { kept } = this
     const rows = await posts.db
@@ -169,14 +165,6 @@ export class DeliveryFactsReader {
               let: { post: '$post' },
               pipeline: [{ $match: { $expr: { $eq: ['$_id', '$$post'] } } }, { $project: kept }],
               as: 'post',
-            },
-          },
-          {
-            $lookup: {
-              from: user_stats.collectionName,
-              localField: 'author',
-              foreignField: '_id',
-              as: 'stats',
             },
           },
           {
@@ -198,7 +186,6 @@ export class DeliveryFactsReader {
             $project: {
               strategies: 1,
               post: 1,
-              stats: 1,
               followers: `$followers.${other}`,
             },
           },
@@ -211,6 +198,6 @@ export class DeliveryFactsReader {
     const [first] = rows
     if (!first) return []
     const registered = this.parts.registry.accept(first)
-    return rows.map(({ post, stats, followers }) => ({ registered, post, stats, followers }))
+    return rows.map(({ post, followers }) => ({ registered, post, followers }))
   }
 }

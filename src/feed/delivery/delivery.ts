@@ -8,8 +8,6 @@ import {
   type Registration,
   type Registry,
 } from '../registry/registry.ts'
-import type { Celebrities } from '../strategies/celebrities.ts'
-import { inbox } from '../strategies/inbox.ts'
 import type { ByStrategy } from '../strategies/list.ts'
 import {
   bindRegistration,
@@ -33,7 +31,6 @@ const retractionJob = timelineReactions['post.deleted']
 export interface DeliveryParts {
   /** All strategies. Deliveries go to the registered ones, also if this process does not serve them. */
   readonly strategies: ByStrategy<MaterialisedStrategy>
-  readonly celebrities: Celebrities
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
   readonly walks: FollowerWalks
@@ -47,9 +44,8 @@ export class Delivery {
 
   /**
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
-   * One command for the facts, or up to five that concurrent deliveries share. Three for each 2,000 followers, and the
-   * commands of the strategies. From 8,000 followers on, the job is split by ranges of followers. INBOX stores no post of
-   * a celebrity, and a transaction makes the author one whose followers have become too many.
+   * One command for the facts, or up to four that concurrent deliveries share, and one to count at least 2,000 followers.
+   * Three for each 2,000 followers, and the commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
@@ -69,7 +65,7 @@ export class Delivery {
       await this.retractFrom(post, [author, ...window])
       return undefined
     }
-    const targets = await this.selectTargets(author, registered, followers)
+    const targets = this.openTimelines(registered)
     if (targets.length === 0) return undefined
     const write = async (readers: readonly UserId[]) => {
       await Promise.all(targets.map((strategy) => strategy.deliver(entry, readers)))
@@ -81,7 +77,8 @@ export class Delivery {
       return false
     }
     const isFirstRun = run.checkpoint === undefined && range === undefined
-    if (isFirstRun && run.inline && followers > inlineMax) {
+    const isLeft = async () => (followers ?? (await walks.countFollowers(author))) > inlineMax
+    if (isFirstRun && run.inline && (await isLeft())) {
       await write([author])
       if (!(await onWindowWritten([author]))) return undefined
       await run.save({ after: '' } satisfies WalkCheckpoint)
@@ -102,15 +99,15 @@ export class Delivery {
     const { walks } = this.parts
     const waited = await walks.ranges.wait(run)
     if (waited) return waited === 'ended' ? undefined : waited
-    const remove = await this.createRemover(author, [id])
+    const remove = await this.createRemover([id])
     if (!remove) return undefined
     if (run.checkpoint === undefined && !range) await remove([author])
     const job = range ? undefined : { kind: retractionJob, payload: { author, post: id } }
     return walks.walk({ user: author, run, range, job }, remove)
   }
 
-  private async retractFrom({ id, author }: PostRef, readers: readonly UserId[]): Promise<void> {
-    const remove = await this.createRemover(author, [id])
+  private async retractFrom({ id }: PostRef, readers: readonly UserId[]): Promise<void> {
+    const remove = await this.createRemover([id])
     if (remove) await Promise.all([...chunks(readers, batchSize)].map(remove))
   }
 
@@ -121,81 +118,31 @@ export class Delivery {
     run: Run,
     range: KeyRange,
   ): Promise<Walked> {
-    const remove = await this.createRemover(user, posts)
+    const remove = await this.createRemover(posts)
     return remove && this.parts.walks.walk({ user, run, range }, remove)
   }
 
-  /**
-   * Creates a function that removes an author's posts from the timelines of some readers. Undefined if no strategy can
-   * hold the posts.
-   */
+  /** Creates a function that removes posts from the timelines of some readers. Undefined if no strategy is maintained. */
   private async createRemover(
-    author: UserId,
     posts: readonly PostId[],
   ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {
-    const holdings = await this.findHoldings(author, posts)
-    if (holdings.length === 0) return undefined
+    const targets = this.openTimelines(await this.parts.registry.read())
+    if (targets.length === 0) return undefined
     return async (readers) => {
-      await Promise.all(holdings.map(({ strategy, stored }) => strategy.remove(readers, stored)))
+      await Promise.all(targets.map((strategy) => strategy.remove(readers, posts)))
     }
   }
 
-  /** Finds the strategies that can hold some posts of an author, and which of them. One command. */
-  private async findHoldings(
-    author: UserId,
-    posts: readonly PostId[],
-  ): Promise<{ strategy: StoredTimelines; stored: readonly PostId[] }[]> {
-    const registered = await this.parts.registry.read()
-    const unstored = await this.firstUnstoredInInbox(author, registered)
-    const all = maintainedIn(registered).map((registration) => {
-      const isBounded = registration._id === inbox.name && unstored !== undefined
-      const stored = isBounded ? posts.filter((id) => id < unstored) : posts
-      return { strategy: this.openTimeline(registration), stored }
-    })
-    return all.filter(({ stored }) => stored.length > 0)
-  }
-
-  /** The first id from which no timeline stores a post of the author. Undefined if any post may be stored. */
-  async firstUnstoredId(author: UserId, registered: Registered): Promise<PostId | undefined> {
-    const isOnlyInbox = maintainedIn(registered).every(({ _id }) => _id === inbox.name)
-    return isOnlyInbox ? this.firstUnstoredInInbox(author, registered) : undefined
-  }
-
-  private async firstUnstoredInInbox(
-    author: UserId,
-    registered: Registered,
-  ): Promise<PostId | undefined> {
-    return (await this.parts.celebrities.load(registered.get(inbox.name))).get(author)
-  }
-
-  /** Deletes the stored timelines of a deleted user, who is no celebrity any more. */
+  /** Deletes the stored timelines of a deleted user. */
   async deleteReader(reader: UserId): Promise<void> {
     for (const strategy of this.openTimelines(await this.parts.registry.read())) {
       await strategy.deleteReader(reader)
     }
-    await this.parts.celebrities.remove(reader)
   }
 
   /** Opens the stored timelines of every maintained strategy. Sends no command. */
   openTimelines(registered: Registered): StoredTimelines[] {
     return maintainedIn(registered).map((one) => this.openTimeline(one))
-  }
-
-  /**
-   * Selects the stored timelines that store an author's posts now, each under the given registration. The commands of
-   * {@link Celebrities.includes}: mostly none.
-   * @param followers the number of the author's followers. Default: the author does not become a celebrity.
-   */
-  async selectTargets(
-    author: UserId,
-    registered: Registered,
-    followers = 0,
-  ): Promise<StoredTimelines[]> {
-    const maintained = maintainedIn(registered)
-    const registration = maintained.find(({ _id }) => _id === inbox.name)
-    const isLeftOut = await this.parts.celebrities.includes(author, followers, registration)
-    const targets = isLeftOut ? maintained.filter((each) => each !== registration) : maintained
-    return targets.map((each) => this.openTimeline(each))
   }
 
   /** Opens the stored timelines of one strategy. Sends no command. */

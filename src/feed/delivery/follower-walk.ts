@@ -60,7 +60,7 @@ interface FollowerWalk {
   /** The job, which may be split. Default: it is never split. */
   readonly job?: Pick<NewJob, 'kind' | 'payload'> | undefined
   /** The number of followers. Default: one command reads it. */
-  readonly followers?: number
+  readonly followers?: number | undefined
   /** By how much the ranges go before other ranges, in milliseconds. Default: 0. */
   readonly leadMs?: number
 }
@@ -119,6 +119,11 @@ export class FollowerWalks {
     }
   }
 
+  /** The number of a user's followers. One command. */
+  async countFollowers(user: UserId): Promise<number> {
+    return (await this.stats.byIds([user])).get(user)?.followers ?? 0
+  }
+
   /** Cuts all followers of a user without counters into ranges. One command, and about two more for each range. */
   async cutAll(user: UserId): Promise<KeyRange[]> {
     return this.cutFollowers(user, '', await estimateKeys(splitMin, this.followersOf(user)))
@@ -130,7 +135,7 @@ export class FollowerWalks {
     after: string,
     counted: number | undefined,
   ): Promise<KeyRange[]> {
-    const followers = counted ?? (await this.stats.byIds([user])).get(user)?.followers ?? 0
+    const followers = counted ?? (await this.countFollowers(user))
     if (followers < splitMin) return [{ after }]
     // Full windows, because a window costs as many round trips for few followers as for many.
     const size = windowSize * Math.ceil(followers / rangesMax / windowSize)

@@ -1,8 +1,8 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
+import type { Mechanisms } from '../../db/mechanisms.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import type { Transactions } from '../../db/transaction.ts'
-import type { Versions } from '../../db/versions.ts'
 import type { Run } from '../../jobs/lease.ts'
 import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
@@ -37,7 +37,7 @@ export interface SweepParts {
   readonly readers: ReaderWalk
   readonly outbox: Outbox
   readonly transactions: Transactions
-  readonly versions: Pick<Versions, 'isOn'>
+  readonly mechanisms: Pick<Mechanisms, 'isOn'>
   /** How long entries are kept after the creation of their posts, in milliseconds. Infinity: for ever. */
   readonly keptMs: number
   /** Milliseconds since 1970. */
@@ -80,8 +80,8 @@ export class Sweep {
    * may run, whose pages know no floors. A transaction of one command, none if everything is kept.
    */
   async raiseFloors(): Promise<void> {
-    const { registry, transactions, versions, keptMs, now } = this.parts
-    if (keptMs === Number.POSITIVE_INFINITY || !(await versions.isOn('retention'))) return
+    const { registry, transactions, mechanisms, keptMs, now } = this.parts
+    if (keptMs === Number.POSITIVE_INFINITY || !(await mechanisms.isOn('retention'))) return
     const floor = timeIdAt<PostId>(Math.max(0, now() - keptMs), '0'.repeat(12))
     await transactions.run((tx) => registry.raiseFloors(floor, tx))
   }

@@ -1,14 +1,11 @@
 import { type KeyRange, type RangeJobs, rangeKind } from '../../jobs/ranges.ts'
 import type { Task } from '../../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
-import { permitKind } from '../registry/permits.ts'
 import type { MaterialisedName } from '../strategies/list.ts'
 import type { Backfill, Pair, StrategyFill } from './backfill.ts'
-import type { BegunDeliveries } from './begun-delivery.ts'
 import type { Delivery } from './delivery.ts'
 import type { Walked } from './follower-walk.ts'
 import { timelineReactions } from './job-kinds.ts'
-import type { DeliveryPermit } from './permit.ts'
 import type { Sweep } from './sweep.ts'
 
 type Payload = Readonly<Record<string, unknown>>
@@ -22,18 +19,11 @@ const followEnded = timelineReactions['follow.ended']
 type SplitJob = typeof postCreated | typeof postDeleted | 'strategy.backfill' | 'timelines.sweep'
 
 /** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
-export type TimelineJob =
-  | typeof followCreated
-  | typeof followEnded
-  | typeof permitKind
-  | SplitJob
-  | `${SplitJob}.range`
+export type TimelineJob = typeof followCreated | typeof followEnded | SplitJob | `${SplitJob}.range`
 
 /** The parts of {@link timelineTasks}. */
 export interface TimelineTaskParts {
   readonly delivery: Delivery
-  readonly begunDeliveries: BegunDeliveries
-  readonly permit: DeliveryPermit
   readonly backfill: Backfill
   readonly ranges: RangeJobs
   readonly sweep: Sweep
@@ -42,8 +32,6 @@ export interface TimelineTaskParts {
 /** The tasks that maintain stored timelines. Each may be repeated, and then changes nothing. */
 export const timelineTasks = ({
   delivery,
-  begunDeliveries,
-  permit,
   backfill,
   ranges,
   sweep,
@@ -55,12 +43,10 @@ export const timelineTasks = ({
   return {
     [postCreated]: Object.assign((...[payload, run]: Parameters<Task>) => deliver(payload, run), {
       batchSize: 32,
-      begin: begunDeliveries.begin.bind(begunDeliveries),
     }),
     [rangeKind(postCreated)]: ranges.createTask(deliver),
     [postDeleted]: (payload, run) => retract(payload, run),
     [rangeKind(postDeleted)]: ranges.createTask(retract),
-    [permitKind]: async (_, run) => permit.runLeft(run),
     [followCreated]: Object.assign(
       (...[payload, run]: Parameters<Task>) => backfill.addFollowee(parsePair(payload), run),
       { batchSize: 32 },

@@ -4,10 +4,8 @@ import { neighbour, type PostId, type PostRef, type UserId } from '../../lib/ids
 import type { Posts } from '../../posts/posts.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import type { Registration } from '../registry/registry.ts'
-import type { Celebrities, CelebritySet } from '../strategies/celebrities.ts'
 import type { FanoutOnRead } from '../strategies/fanout-on-read.ts'
 import { floorOf } from '../strategies/floor.ts'
-import { inbox } from '../strategies/inbox.ts'
 import {
   type Segment,
   type StoredTimelines,
@@ -27,7 +25,6 @@ const lookUpMax = 4_000
 
 /** The parts that {@link TimelineFiller} works with. */
 export interface TimelineFillerParts {
-  readonly celebrities: Celebrities
   readonly delivery: Delivery
   readonly entries: EntryReader
   readonly follows: Follows
@@ -49,8 +46,7 @@ export class TimelineFiller {
   constructor(private readonly parts: TimelineFillerParts) {}
 
   /**
-   * Adds the posts of some readers' timelines by the authors whose posts the strategy stores, all but celebrities, down to
-   * the floor of the registration.
+   * Adds the posts of some readers' timelines, down to the floor of the registration.
    * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
    * 20,000 followees and posts. The posts of a reader with more are read by 500.
    * @param readers at most 200, in the order of their ids.
@@ -94,10 +90,8 @@ export class TimelineFiller {
         return [reader, [reader, ...others.map(({ followee }) => followee)]] as const
       }),
     )
-    const celebrities = await this.celebritiesUnder(registration)
     const authors = new Set([...authorsOf.values()].flat())
-    const stored = [...authors].filter((author) => !celebrities.has(author))
-    const refs = await posts.refsByAuthor(stored, readMax, floorOf(registration))
+    const refs = await posts.refsByAuthor([...authors], readMax, floorOf(registration))
     if (refs.length === readMax) return undefined
     const contents = await entries.toEntries(refs)
     const byAuthor = new Map(
@@ -147,14 +141,13 @@ export class TimelineFiller {
   ): Promise<void> {
     const { delivery, entries, follows, fanoutOnRead } = this.parts
     const strategy = delivery.openTimeline(registration)
-    const celebrities = await this.celebritiesUnder(registration)
     const floor = floorOf(registration)
     const newerThan = floor && neighbour(floor, -1)
     let olderThan: PostId | undefined
     for (;;) {
       signal.throwIfAborted()
       const range = { olderThan, newerThan, oldestFirst: false, limit: segmentSize }
-      const authors = without(withSelf(reader, follows), celebrities)
+      const authors = withSelf(reader, follows)
       const refs = await fanoutOnRead.loadPosts(authors, range)
       const segment = await entries.toSegment(refs, olderThan, segmentSize)
       await this.storeSegment([strategy], reader, segment)
@@ -187,11 +180,6 @@ export class TimelineFiller {
     if (gone.length === 0) return
     await Promise.all(targets.map((strategy) => strategy.remove([reader], gone)))
   }
-
-  /** The authors whose posts the strategy does not store. */
-  private async celebritiesUnder(registration: Registration): Promise<CelebritySet> {
-    return this.parts.celebrities.load(registration._id === inbox.name ? registration : undefined)
-  }
 }
 
 /** Cuts timelines into chunks of about 10,000 entries. */
@@ -211,11 +199,4 @@ function* chunksByEntries(timelines: readonly WholeTimeline[]): Generator<WholeT
 async function* withSelf(reader: UserId, follows: Follows): AsyncGenerator<UserId> {
   yield reader
   yield* follows.followeesOf(reader)
-}
-
-async function* without(
-  authors: AsyncIterable<UserId>,
-  excluded: CelebritySet,
-): AsyncGenerator<UserId> {
-  for await (const author of authors) if (!excluded.has(author)) yield author
 }

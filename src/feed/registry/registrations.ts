@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../../config.ts'
 import { requestTimeout } from '../../db/client.ts'
 import type { Collections, StrategyDoc } from '../../db/collections.ts'
@@ -7,7 +6,7 @@ import { toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
 import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
-import { descriptors, insertingNames, type MaterialisedName } from '../strategies/list.ts'
+import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import {
   backfillJobs,
   backfillsAndRanges,
@@ -17,12 +16,9 @@ import {
   toBackfillJobs,
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
+import { transactionMsMax } from './needs-jobs.ts'
 import { missingOptions, type Options } from './options.ts'
-import { arePermitsHeld, permitMs } from './permits.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
-
-/** How often a wait looks whether it is over, in milliseconds. */
-const waitMs = 200
 
 /** The parts that {@link Registrations} works with. */
 export interface RegistrationParts {
@@ -44,11 +40,11 @@ export class Registrations {
 
   /**
    * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
-   * A registered strategy only takes the options that it lacks. Beside a strategy whose posts may have no jobs, as INBOX,
-   * it covers no reader for 20 s, unless no process publishes such posts.
+   * A registered strategy only takes the options that it lacks. If no other one is registered, posts of transactions that
+   * are under way have no jobs. Then the strategy covers no reader for 20 s.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 27, and one transaction for each 1,000 entries that a drop
+   * Cost: one command if there is nothing to do, otherwise up to 22, and one transaction for each 1,000 entries that a drop
    * has left.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
@@ -73,10 +69,11 @@ export class Registrations {
       // A delivery that was under way during the last drop may have written since. No registration covers its entries, so
       // the removal of an account would not find them.
       if (await removeStoredBatch(this.parts.collections, tx, name)) return 'not yet' as const
-      // Also while it is being dropped.
-      const waits = (await strategies.findOne({ _id: { $in: insertingNames } }, tx)) !== null
+      const others = await strategies.find({ _id: { $ne: name } }, tx).toArray()
+      // Each transaction that began after this time sees that strategy, so its posts have jobs.
+      const waits = !others.some(({ settlesAt }) => (settlesAt?.getTime() ?? 0) <= this.parts.now())
       const complete = !backfilled && !waits
-      const settlesAt = waits ? { settlesAt: new Date(this.parts.now() + permitMs) } : {}
+      const settlesAt = waits ? { settlesAt: new Date(this.parts.now() + transactionMsMax) } : {}
       await strategies.insertOne(
         {
           _id: name,
@@ -89,39 +86,17 @@ export class Registrations {
         },
         tx,
       )
-      // Until settle() knows better. A worker that claims it before would leave it for as long.
-      if (!complete) await this.enqueue(tx, [name], epoch, waits ? permitMs : 0)
-      return { complete, waits }
+      if (!complete) await this.enqueue(tx, [name], epoch, waits ? transactionMsMax : 0)
+      return complete ? undefined : 'uncovered'
     }
     let created = await this.runExclusive(create)
     while (created === 'not yet') created = await this.runExclusive(create)
-    if (!created || created.complete) return
-    if (!created.waits || (await this.settle(name, epoch)))
-      await this.completeWithoutReaders(name, epoch)
-  }
-
-  /**
-   * Lets a back-fill begin at once if no process publishes posts without jobs. One command, and two more then.
-   * @returns false if it has to wait.
-   */
-  private async settle(name: MaterialisedName, epoch: PostId): Promise<boolean> {
-    const { collections, outbox } = this.parts
-    // Read after the registration is committed. A process that gets a permit later sees the registration.
-    if (await arePermitsHeld(collections)) return false
-    await collections.strategies.updateOne(
-      { _id: name, epoch: toObjectId(epoch) },
-      { $unset: { settlesAt: '' } },
-      requestTimeout,
-    )
-    await outbox.hasten({ ...backfillJobs([name]), 'payload.epoch': epoch })
-    return true
+    if (created) await this.completeWithoutReaders(name, epoch)
   }
 
   /**
    * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
-   * per collection, and the last one removes the registration. Those of a strategy with `insertAll` are removed
-   * 20 s later, unless no process publishes posts without jobs: until then such a process may store entries.
-   * A repeated drop continues an interrupted one.
+   * per collection, and the last one removes the registration. A repeated drop continues an interrupted one.
    * @param signal ends the drop between two transactions, with its reason.
    * @returns false if there was no registration.
    * @throws {DomainError} CONFLICT if another process took over the drop.
@@ -137,8 +112,6 @@ export class Registrations {
       return matchedCount === 1
     })
     if (!begun) return false
-    if (descriptors[name].insertAll && (await arePermitsHeld(this.parts.collections)))
-      await this.waitForPermits(signal)
     for (let more = true; more; ) {
       signal?.throwIfAborted()
       more = await this.runExclusive(async (tx) => {
@@ -150,16 +123,6 @@ export class Registrations {
       })
     }
     return true
-  }
-
-  /** Waits until every transaction has ended that may know the registrations of before. */
-  private async waitForPermits(signal: AbortSignal | undefined): Promise<void> {
-    const { now } = this.parts
-    const until = now() + permitMs
-    while (now() < until) {
-      signal?.throwIfAborted()
-      await sleep(waitMs)
-    }
   }
 
   /**
@@ -275,17 +238,17 @@ export class Registrations {
   }
 
   /**
-   * Marks a new registration as complete if its timelines are not back-filled, or no account exists. Later accounts get deliveries from their start.
-   * One command, and a transaction if there are no accounts.
+   * Marks a new registration as complete if no account exists. Transactions of later accounts see the registration, so
+   * their posts get deliveries from the start. One command, and a transaction if there are no accounts.
    */
   private async completeWithoutReaders(name: MaterialisedName, epoch: PostId): Promise<void> {
     const { strategies, user_stats } = this.parts.collections
     const first = { ...requestTimeout, sort: { _id: 1 }, projection: { _id: 1 } } as const
-    const { backfilled } = descriptors[name]
-    if (backfilled && (await user_stats.findOne({ _id: { $gte: '' } }, first))) return
+    if (await user_stats.findOne({ _id: { $gte: '' } }, first)) return
     await this.runExclusive(async (tx) => {
       const registration = { _id: name, epoch: toObjectId(epoch), ...maintained }
-      await strategies.updateOne(registration, { $set: { complete: true } }, tx)
+      const completed = { $set: { complete: true }, $unset: { settlesAt: '' } } as const
+      await strategies.updateOne(registration, completed, tx)
       await this.parts.outbox.cancel(tx, {
         ...backfillJobs([name]),
         'payload.epoch': epoch,

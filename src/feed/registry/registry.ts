@@ -59,18 +59,11 @@ const isCovered = ({ after, upTo, covered, done }: CoveredRange, reader: UserId)
 export const splitRanges = ({ split, epoch }: StrategyDoc): readonly CoveredRange[] =>
   split?.epoch.equals(epoch) ? split.ranges : []
 
-/**
- * Whether two reads saw the same registration and the same celebrities, so that a page read under `then` is valid under
- * `now`.
- */
+/** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
 export const isSameRegistration = (
   then: StrategyDoc | undefined,
   now: StrategyDoc | undefined,
-): boolean =>
-  then !== undefined &&
-  now !== undefined &&
-  then.epoch.equals(now.epoch) &&
-  then.celebrities?.toHexString() === now.celebrities?.toHexString()
+): boolean => then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
 
 /**
  * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is

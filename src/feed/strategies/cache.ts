@@ -68,7 +68,6 @@ export const cache = defineStrategy({
     },
   },
   backfilled: false,
-  insertAll: undefined,
   storedForm,
   create: ({ collections, fanoutOnRead, entries, mint, now }, { cacheAwayDays }) => {
     const awayMs = cacheAwayDays * dayMs

@@ -6,15 +6,13 @@ import type {
   StrategyDoc,
 } from '../../db/collections.ts'
 import type { Document } from '../../db/mongo.ts'
-import type { Tx } from '../../db/transaction.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { IdMint, PostId, UserId } from '../../lib/ids.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { EntryReader } from '../entry-reader.ts'
-import type { Celebrities } from './celebrities.ts'
 import type { FanoutOnRead } from './fanout-on-read.ts'
 import type { Settings } from './setting.ts'
-import type { MaterialisedStrategy, NewEntry, StrategyTexts } from './strategy.ts'
+import type { MaterialisedStrategy, StrategyTexts } from './strategy.ts'
 
 /** The parts from which strategies are created. */
 export interface StrategyParts {
@@ -23,7 +21,6 @@ export interface StrategyParts {
   readonly posts: Posts
   readonly entries: EntryReader
   readonly fanoutOnRead: FanoutOnRead
-  readonly celebrities: Celebrities
   readonly mint: IdMint
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -44,14 +41,6 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
    * the timeline, and the next read creates it.
    */
   readonly backfilled: boolean
-  /**
-   * Adds new posts to timelines in the transaction that creates the posts, at most about 1,000 entries. Only for
-   * strategies whose deliveries never collide with other writes. Their posts may have no jobs, so registrations and
-   * drops wait for the permits of all processes.
-   */
-  readonly insertAll:
-    | ((collections: Collections, deliveries: readonly NewEntry[], tx: Tx) => Promise<void>)
-    | undefined
   /** How the integrity checks find and check the stored entries. */
   readonly storedForm: StoredForm
   create(

@@ -6,22 +6,17 @@ import type { GroupCommit } from '../../db/group-commit.ts'
 import type { Condition } from '../../db/mongo.ts'
 import { highestId, lowestId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
-import type { Follows } from '../../follows/follows.ts'
 import { chunks } from '../../lib/batch.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import { wholeNumber } from '../../lib/variables.ts'
 import { combineSmallWrites, smallAudienceMax } from '../delivery/follower-walk.ts'
-import { fromEntryDoc, sortEntries, toEntryDoc } from '../entries.ts'
-import type { Celebrities, CelebritySet } from './celebrities.ts'
+import { fromEntryDoc, toEntryDoc } from '../entries.ts'
 import { defineStrategy, type StoredForm } from './descriptor.ts'
-import type { FanoutOnRead } from './fanout-on-read.ts'
 import { cutAtFloor } from './floor.ts'
 import type {
   Candidates,
   Entry,
   MaterialisedStrategy,
-  NewEntry,
   Segment,
   StrategyQuery,
   WholeTimeline,
@@ -55,23 +50,9 @@ export const inbox = defineStrategy({
     page: 'one scan in stored order',
     stored: 'everything, or some days, a document an entry',
   },
-  collections: ['inbox', 'celebrities'],
-  settings: {
-    /** See {@link Celebrities}. */
-    inboxFollowersMax: {
-      variable: 'INBOX_FOLLOWERS_MAX',
-      schema: wholeNumber(0, 1e9).default(0),
-      reason:
-        '`INBOX`: posts of an author with more followers are [read instead of stored](../explanation/strategies.md#celebrities), from the next post on. 0: of no author. The process that delivers a post decides, so set it alike',
-      option: undefined,
-      whenChecked: undefined,
-    },
-  },
+  collections: ['inbox'],
+  settings: {},
   backfilled: true,
-  /** One command. No other write has these keys. */
-  async insertAll(collections, deliveries, { session }) {
-    await collections.inbox.insertMany(deliveries.flatMap(toDocs), { session })
-  },
   storedForm,
   create: (parts) => new Inbox(parts),
 })
@@ -79,23 +60,19 @@ export const inbox = defineStrategy({
 /** The parts that {@link Inbox} works with. */
 export interface InboxParts {
   readonly collections: Pick<Collections, 'inbox'>
-  readonly celebrities: Celebrities
-  readonly follows: Follows
-  readonly fanoutOnRead: FanoutOnRead
 }
 
 /**
  * Fan-out on write with one small document per entry, in a clustered collection. A delivery rewrites no array, and a
  * page is one scan in stored order. The unique `_id` refuses repeats.
  * Every filter is one equal `_id`, or a range of one reader's keys.
- * Posts of {@link Celebrities} are not stored. Each page reads them.
  */
 export class Inbox implements MaterialisedStrategy {
   private readonly inbox: Collections['inbox']
   private readonly small: GroupCommit<readonly InboxDoc[], undefined>
 
-  constructor(private readonly parts: InboxParts) {
-    this.inbox = parts.collections.inbox
+  constructor({ collections }: InboxParts) {
+    this.inbox = collections.inbox
     this.small = combineSmallWrites((docs) => this.insertEntries(docs))
   }
 
@@ -103,35 +80,11 @@ export class Inbox implements MaterialisedStrategy {
     return Number.POSITIVE_INFINITY
   }
 
-  /**
-   * One command, which reads one document per entry. If the database has celebrities, one more for each 1,000 followees,
-   * and one for each 200 celebrities that the reader follows.
-   */
+  /** One command, which reads one document per entry. */
   async proposeCandidates(query: StrategyQuery): Promise<Candidates> {
     const { range, registration } = query
     if (!registration) return { entries: [], complete: false }
-    const stored = cutAtFloor(await this.loadEntries(query), range, registration)
-    const celebrities = await this.parts.celebrities.load(registration)
-    // Without entries, FANOUT_ON_READ reads the whole page.
-    if (celebrities.size === 0 || (!stored.complete && range.oldestFirst)) return stored
-    const authors = await this.followedAmong(celebrities, query)
-    if (authors.length === 0) return stored
-    const posts = await this.parts.fanoutOnRead.loadPosts(authors, range)
-    // Below the floor, these posts alone would make gaps.
-    const above = cutAtFloor(posts, range, registration).entries
-    const all = sortEntries([...stored.entries, ...above], range)
-    return { entries: all, complete: stored.complete }
-  }
-
-  /** The celebrities that the page of a reader shows. One covered command for each 1,000 followees. */
-  private async followedAmong(
-    celebrities: CelebritySet,
-    { reader, group, excludedAuthors }: StrategyQuery,
-  ): Promise<UserId[]> {
-    const authors = group === undefined ? [reader] : []
-    for await (const followee of this.parts.follows.followeesOf(reader, group))
-      authors.push(followee)
-    return authors.filter((author) => celebrities.has(author) && !excludedAuthors.has(author))
+    return cutAtFloor(await this.loadEntries(query), range, registration)
   }
 
   /**
@@ -149,14 +102,14 @@ export class Inbox implements MaterialisedStrategy {
 
   /** One command. Small audiences share it. */
   async deliver(entry: Entry, readers: readonly UserId[]): Promise<void> {
-    const docs = toDocs({ entry, readers })
+    const docs = toDocs(entry, readers)
     if (readers.length > smallAudienceMax) await this.insertEntries(docs)
     else await this.small.submit('', docs)
   }
 
   /** One command, none without entries. Few entries share it. */
   async merge(reader: UserId, { entries }: Segment): Promise<void> {
-    const docs = entries.flatMap((entry) => toDocs({ entry, readers: [reader] }))
+    const docs = entries.flatMap((entry) => toDocs(entry, [reader]))
     if (docs.length > smallAudienceMax) await this.insertEntries(docs)
     else if (docs.length > 0) await this.small.submit('', docs)
   }
@@ -216,7 +169,7 @@ export class Inbox implements MaterialisedStrategy {
 }
 
 /** The documents of an entry. */
-function toDocs({ entry, readers }: NewEntry): InboxDoc[] {
+function toDocs(entry: Entry, readers: readonly UserId[]): InboxDoc[] {
   const { post, ...content } = toEntryDoc(entry)
   return readers.map((reader) => ({ _id: { reader, post }, ...content }))
 }

@@ -55,11 +55,6 @@ export const byStrategy = <T>(make: (descriptor: Materialised) => T): ByStrategy
 /** The descriptors of the strategies that store timelines. */
 export const descriptors = byStrategy((one): StrategyDescriptor<MaterialisedName> => one)
 
-/** The strategies whose new posts may have no jobs. */
-export const insertingNames: readonly MaterialisedName[] = materialisedNames.filter(
-  (name) => descriptors[name].insertAll,
-)
-
 type SettingNames<D> = D extends Materialised ? keyof D['settings'] : never
 /** The names of all strategies' settings. */
 export type SettingName = SettingNames<Materialised>

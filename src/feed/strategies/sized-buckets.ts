@@ -52,7 +52,6 @@ export const sizedBuckets = defineStrategy({
     },
   },
   backfilled: true,
-  insertAll: undefined,
   storedForm,
   create: ({ collections, mint }, { sizedBucketSize }) =>
     new SizedBuckets(collections.sized_buckets, mint, sizedBucketSize),

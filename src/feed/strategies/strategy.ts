@@ -11,12 +11,6 @@ export interface Entry {
   readonly text?: string | undefined
 }
 
-/** An entry that was never stored, with the readers who get it. */
-export interface NewEntry {
-  readonly entry: Entry
-  readonly readers: readonly UserId[]
-}
-
 /** A query for a part of a reader's timeline. */
 export interface StrategyQuery {
   readonly reader: UserId

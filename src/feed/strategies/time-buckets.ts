@@ -74,7 +74,6 @@ export const timeBuckets = defineStrategy({
     },
   },
   backfilled: true,
-  insertAll: undefined,
   storedForm,
   create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
 })

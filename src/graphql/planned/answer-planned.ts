@@ -101,10 +101,7 @@ async function chargeOnce(
 }
 
 /** The answer. Undefined if graphql-js has to render a post, and after a failure. */
-async function renderPlanned(
-  parts: AnswerPlannedParts,
-  asked: Asked,
-): Promise<string | undefined> {
+async function renderPlanned(parts: AnswerPlannedParts, asked: Asked): Promise<string | undefined> {
   const { plan, cost, state, label } = asked
   const span = beginOperation(`query ${label}`, {
     'graphql.operation.type': 'query',

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { GraphQLObjectType } from 'graphql'
-import { type CountField, countFields, type EngagementKind, viewerFields } from '../../engagement/kinds.ts'
+import {
+  type CountField,
+  countFields,
+  type EngagementKind,
+  viewerFields,
+} from '../../engagement/kinds.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { timeOf } from '../../lib/ids.ts'
 import { nameFacets } from '../../posts/facets.ts'

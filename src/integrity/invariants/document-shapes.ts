@@ -41,7 +41,7 @@ const derivedFields: Partial<
   users: { settlesAt: none },
   user_stats: {
     ...{ followers: zero, following: zero, posts: zero },
-    ...{ audience: none, guard: none, repairs: none },
+    ...{ guard: none, repairs: none },
   },
   restrictions: { repairs: none },
   posts: {
@@ -184,10 +184,8 @@ async function restore(
   const { user, follower, followee } = replacement
   const isEdge = name === 'followers' || name === 'following'
   if (isEdge) {
-    const pair = [user, follower ?? followee]
     // Memory is told so that their relations have changed.
-    await run.stats.lock(tx, pair)
-    await run.stats.renewAudiences(tx, pair)
+    await run.stats.lock(tx, [user, follower ?? followee])
   }
 }
 

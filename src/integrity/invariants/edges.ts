@@ -2,7 +2,6 @@ import type { FollowEventDoc } from '../../db/collections.ts'
 import type { Collection, Filter } from '../../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../../db/object-id.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { newValue } from '../../db/versions.ts'
 import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
 import type { EdgeIndex, FollowEdge, StoredEdge } from '../../follows/edges.ts'
 import { pairKey } from '../../follows/pair-lists.ts'
@@ -212,9 +211,7 @@ const pairInvariant = (
     const named = pairs.filter(isNamed)
     const update = { $inc: { repairs: 1 } }
     const users = { $in: named.flatMap(({ follower, followee }) => [follower, followee]) }
-    // The repair may change who follows them.
-    const renewed = { ...update, $set: { audience: newValue() } }
-    await user_stats.updateMany({ _id: users }, renewed, { session })
+    await user_stats.updateMany({ _id: users }, update, { session })
     if (!kinds.includes('mirror') || named.length === 0) return
     const ways = named.flatMap(({ follower, followee }) => [
       { owner: follower, other: followee },

@@ -134,7 +134,6 @@ const documentAt: Readonly<Record<CollectionName, ((n: number) => Document) | un
     expiresAt: new Date(startMs * 2),
   }),
   inbox: (n) => ({ _id: { reader: ownerAt(n), post: idAt(n) }, author: otherAt(n) }),
-  celebrities: (n) => ({ _id: otherAt(n), readFrom: idAt(n) }),
   outbox: jobAt,
   idempotency_keys: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),
   imports: (n) => ({ _id: `import ${n}` }),

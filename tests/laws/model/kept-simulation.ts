@@ -175,7 +175,9 @@ export class KeptSimulation {
   private async restart(left: readonly (AnsweringProcess | undefined)[]) {
     await Promise.all(this.readers.map((one) => left.includes(one) || one.close()))
     const readers = await Promise.all(
-      left.map((one, at) => one ?? answeringProcess(this.process(), at < 2 ? this.tells : undefined)),
+      left.map(
+        (one, at) => one ?? answeringProcess(this.process(), at < 2 ? this.tells : undefined),
+      ),
     )
     answering.set(this.tells, readers)
     return readers

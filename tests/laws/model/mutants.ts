@@ -2,11 +2,10 @@ import type { StrategyDoc } from '../../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../../src/db/object-id.ts'
 import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../../src/feed/entries.ts'
 import type { EntryReader } from '../../../src/feed/entry-reader.ts'
-import type { CelebritySet } from '../../../src/feed/strategies/celebrities.ts'
 import type { FanoutOnRead } from '../../../src/feed/strategies/fanout-on-read.ts'
 import type { MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import { optionOf } from '../../../src/feed/strategies/setting.ts'
-import type { Entry, StrategyQuery } from '../../../src/feed/strategies/strategy.ts'
+import type { Entry } from '../../../src/feed/strategies/strategy.ts'
 import { TimeBuckets } from '../../../src/feed/strategies/time-buckets.ts'
 import type { PageFacts, PageFactsReader } from '../../../src/feed/timeline/page-facts.ts'
 import { type TimeId, timeOf, type UserId } from '../../../src/lib/ids.ts'
@@ -134,40 +133,6 @@ export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
     },
   },
 }
-
-/** Mutants of INBOX with celebrities, with known faults. */
-export const celebrityMutants: Mutants = {
-  'the first post of a celebrity is left out before pages know the celebrity': ({
-    celebrities,
-  }) => {
-    const right = celebrities.includes.bind(celebrities)
-    const leftOut = new Set<UserId>()
-    celebrities.includes = async (author, followers, registration) => {
-      if (!celebrities.isOutlier(followers) || leftOut.has(author))
-        return right(author, followers, registration)
-      leftOut.add(author)
-      return true
-    }
-  },
-  'a process keeps the celebrities that it has read first': ({ celebrities }) => {
-    const right = celebrities.load.bind(celebrities)
-    let first: CelebritySet | undefined
-    celebrities.load = async (registration) => {
-      const loaded = first ?? (await right(registration))
-      if (loaded.size > 0) first = loaded
-      return loaded
-    }
-  },
-  'the timeline of a celebrity lacks the own posts': ({ strategies: { INBOX } }) => {
-    const { followedAmong } = inside<{ followedAmong: FollowedAmong }>(INBOX)
-    Object.assign(INBOX, {
-      followedAmong: async (...[celebrities, query]: Parameters<FollowedAmong>) =>
-        (await followedAmong.call(INBOX, celebrities, query)).filter((one) => one !== query.reader),
-    })
-  },
-}
-
-type FollowedAmong = (celebrities: CelebritySet, query: StrategyQuery) => Promise<UserId[]>
 
 /** Mutants of the removal of accounts, with known faults. */
 export const removalMutants: Mutants = {

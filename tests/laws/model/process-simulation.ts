@@ -12,7 +12,6 @@ import { modelOf } from './plain-model.ts'
 import type { PollFault } from './poll-faults.ts'
 import { type PollProcess, PollProcesses } from './poll-processes.ts'
 import {
-  followersMaxOfRuns,
   maintainedStrategies,
   openWorld,
   ordersOf,
@@ -82,8 +81,7 @@ export class ProcessSimulation {
   private async play(): Promise<ReadonlyMap<string, number>> {
     const { harness, world, processes } = this
     const { seed, fault } = this.options
-    const followersMax = followersMaxOfRuns[seed % followersMaxOfRuns.length] ?? '0'
-    const { servers, workers } = ordersOf(harness.database, followersMax)
+    const { servers, workers } = ordersOf(harness.database)
     const [first, ...others] = servers.map((orders) => () => processes.start({ ...orders, fault }))
     const started = [await first?.(), ...(await Promise.all(others.map((start) => start())))]
     this.urls = started.flatMap((one) => one?.line ?? [])

@@ -26,9 +26,6 @@ export const maintainedStrategies = [
   ...(['INBOX', 'CACHE', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'FANOUT_ON_READ'] as const),
 ] satisfies readonly FeedStrategyName[]
 
-/** Values of INBOX_FOLLOWERS_MAX, one for a run. With 0, INBOX has no celebrities. */
-export const followersMaxOfRuns = ['0', '499'] as const
-
 /** Opens all accounts, and inserts their edges without jobs, like an import. */
 export async function openWorld(
   { services, clock }: Pick<ServicesHarness, 'services' | 'clock'>,
@@ -80,15 +77,12 @@ export async function openWorld(
 }
 
 /** Options that differ between the servers of a run, and within what the laws allow. */
-export function ordersOf(
-  { uri, name }: ServicesHarness['database'],
-  followersMax: string,
-): { readonly servers: readonly PollOrders[]; readonly workers: readonly PollOrders[] } {
+export function ordersOf({ uri, name }: ServicesHarness['database']): {
+  readonly servers: readonly PollOrders[]
+  readonly workers: readonly PollOrders[]
+} {
   const database = { MONGODB_URI: uri, MONGODB_DATABASE: name }
-  const common = {
-    ...{ NODE_ENV: 'test', ...database, PORT: '0' },
-    INBOX_FOLLOWERS_MAX: followersMax,
-  }
+  const common = { NODE_ENV: 'test', ...database, PORT: '0' }
   const all = { ...common, FEED_MAINTAINED: maintainedStrategies.join() }
   const servers = [
     {

@@ -46,29 +46,6 @@ export function processOver(
   }
 }
 
-/** A process that publishes without jobs, and knows the author's followers. */
-export async function publisher(deployment: Deployment, author: UserId, around: Around) {
-  const process = processOver(deployment, ['INBOX'], around)
-  const { services, watch } = process
-  await services.permit.renew()
-  await publish(services, author, 'before')
-  keepValid(services)
-  watch()
-  return services
-}
-
-/** On a slow machine, a permit would be confirmed in the middle of a test, or not be valid any more. */
-function keepValid({ permit }: Services): void {
-  const permitted = permit.current()
-  const giveUp = permit.giveUp.bind(permit)
-  let isHeld = true
-  permit.giveUp = () => {
-    isHeld = false
-    giveUp()
-  }
-  permit.current = () => (isHeld ? permitted : undefined)
-}
-
 /** Holds the call with this number. */
 export function heldAt(at: number) {
   const calls: string[] = []
@@ -109,7 +86,6 @@ export interface Race {
   readonly whileHeld: Step
   /** Done once the held process goes on and has ended. */
   readonly afterwards: Step
-  readonly mutate?: ((slow: Services) => void) | undefined
 }
 
 /** Plays a race with the post of a process that needs no job. @returns whether the call was reached. */
@@ -117,8 +93,10 @@ export async function playPost(race: Race, at: number): Promise<boolean> {
   const { deployment, main, given, author, whileHeld, afterwards } = race
   await restore(main, given)
   const { around, reached, go } = heldAt(at)
-  const slow = await publisher(deployment, author, around)
-  race.mutate?.(slow)
+  const { services: slow, watch } = processOver(deployment, [], around)
+  // Reads the account.
+  await publish(slow, author, 'before')
+  watch()
   const posted = publish(slow, author, 'new')
   const isReached = await Promise.race([reached.then(() => true), posted.then(() => false)])
   await using meeting = firstConflict(deployment.database.client)
@@ -127,7 +105,6 @@ export async function playPost(race: Race, at: number): Promise<boolean> {
   await Promise.race([other, meeting.met])
   go()
   await Promise.all([other, posted])
-  slow.permit.giveUp()
   await afterwards(main)
   return isReached
 }

@@ -1,5 +1,4 @@
 import type { Collection, Document, MongoClient } from '../../../src/db/mongo.ts'
-import { newValue } from '../../../src/db/versions.ts'
 import type { Services } from '../../../src/services.ts'
 import { newId } from '../../support/verify.ts'
 
@@ -17,12 +16,9 @@ export async function readAll(services: Services): Promise<Documents> {
 
 /** Replaces all documents of a database. */
 export async function restore(services: Services, documents: Documents): Promise<void> {
-  // A new epoch and version, so that the processes ignore what they know of the registration of an earlier race.
+  // A new epoch, so that the processes ignore what they know of the registration of an earlier race.
   const fresh = { epoch: newId() }
-  const renewed = (doc: Document) => {
-    if (doc._id === 'registrations' && 'expiresAt' in doc) return { ...doc, value: newValue() }
-    return 'epoch' in doc ? { ...doc, ...fresh } : doc
-  }
+  const renewed = (doc: Document) => ('epoch' in doc ? { ...doc, ...fresh } : doc)
   const put = async ([name, one]: [string, Collection]) => {
     await one.deleteMany({})
     const docs = documents.get(name) ?? []

@@ -37,11 +37,6 @@ export const small = (maintained: readonly FeedStrategyName[]): Partial<ServiceC
   inlineMax: 1,
 })
 
-/** As another setting. Authors with two followers become celebrities. */
-export const withCelebrities =
-  (feed: typeof small): typeof small =>
-  (maintained) => ({ ...feed(maintained), inboxFollowersMax: 1 })
-
 /** As {@link small}. Stored timelines keep the entries of two seconds. */
 export const fewSeconds = (maintained: readonly FeedStrategyName[]): Setting['feed'] => ({
   ...small(maintained),

@@ -69,11 +69,10 @@ export class Simulation {
   private process(db: Db, by: number): Services {
     const { harness, feed, mutate } = this.setting
     const { client } = harness.database
-    const { inboxFollowersMax = 0, timelineDaysMax = 0 } = feed
+    const { timelineDaysMax = 0 } = feed
     const own = {
       ...{ ...feed, entries: this.plan.entries[by] ?? 'author' },
-      // Processes may differ in both. The shortest retention of all decides.
-      inboxFollowersMax: inboxFollowersMax && inboxFollowersMax + by,
+      // Processes may differ in it. The shortest retention of all decides.
       timelineDaysMax: (by + 1) * timelineDaysMax,
     }
     const services = servicesOver({ client, db }, harness.clock, engagement, harness.following, own)

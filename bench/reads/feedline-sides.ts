@@ -105,15 +105,11 @@ export async function openFeedlineSide(
   }
 }
 
-/** Deletes what earlier requests of readers have left: their versions, and with CACHE their timelines. */
+/** Deletes what earlier requests of readers have left: with CACHE, their timelines. */
 async function forgetReaders(
   { services: { collections } }: BenchDatabase,
   readers: readonly string[],
 ): Promise<void> {
-  const subjects = readers.flatMap(
-    (reader) => [`relations:${reader}`, `timeline:${reader}`] as const,
-  )
-  await collections.versions.deleteMany({ _id: { $in: subjects } })
   await collections.timeline_cache.deleteMany({ _id: { $in: [...readers] } })
 }
 

@@ -246,14 +246,15 @@ const lastAbove = (ids: readonly PostId[], bound: TimeId | undefined): number =>
 /** Moves the head at `at` down to where it belongs. */
 function sink(heap: Head[], at: number, precedes: (one: Head, other: Head) => boolean): void {
   const moved = heap[at] as Head
-  for (let place = at; ; ) {
+  let place = at
+  for (;;) {
     let next = 2 * place + 1
     const [left, right] = [heap[next], heap[next + 1]]
-    if (!left) return void (heap[place] = moved)
-    if (right && precedes(right, left)) next++
-    const child = heap[next] as Head
-    if (!precedes(child, moved)) return void (heap[place] = moved)
+    if (left && right && precedes(right, left)) next++
+    const child = heap[next]
+    if (!child || !precedes(child, moved)) break
     heap[place] = child
     place = next
   }
+  heap[place] = moved
 }

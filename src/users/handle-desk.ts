@@ -244,7 +244,7 @@ const holderOf = (account: string, handle: string): Holder => ({
   ...{ account, handle, until: null, isDeleted: false },
 })
 
-const accountsIn = (plans: readonly Pick<HandleChange, 'renamed'>[]): string[] =>
+const _accountsIn = (plans: readonly Pick<HandleChange, 'renamed'>[]): string[] =>
   plans.flatMap(({ renamed }) => renamed.map(({ account }) => account))
 
 const isDamaged = (name: string): DomainError =>

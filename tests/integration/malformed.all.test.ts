@@ -27,7 +27,6 @@ const unshaped: Partial<Record<CollectionName, string>> = {
   idempotency_keys: 'a first result, which ends after a day',
   imports: 'the checkpoint of an import, which reads it itself',
   rate_limits: 'what a client has used of a minute',
-  versions: 'a version, which only tells kept answers that something changed',
   meta: 'the record of the schema, which each process checks when it starts',
 }
 

@@ -8,7 +8,7 @@ test('x', async () => {
   const slow: string[] = []
   for (let i = 0; i < 60; i++) {
     const t0 = performance.now()
-    if (i % 4 === 0) await services.posts.create(handle('b1'), { text: 'x' + i } as never)
+    if (i % 4 === 0) await services.posts.create(handle('b1'), { text: `x${i}` } as never)
     if (i % 8 === 1) await services.follows.follow(handle('a1'), handle('b1'))
     if (i % 8 === 5) await services.follows.unfollow(handle('a1'), handle('b1'))
     const t1 = performance.now()

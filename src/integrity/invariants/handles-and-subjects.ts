@@ -2,7 +2,6 @@ import { conforms } from '../../db/shape.ts'
 import { shapes } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
 import { batches } from '../../lib/batch.ts'
-import type { UserId } from '../../lib/ids.ts'
 import { walk } from '../inspect.ts'
 import type { Check, Invariant, Run, Violation } from '../invariant.ts'
 import {

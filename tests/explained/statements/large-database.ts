@@ -137,11 +137,6 @@ const documentAt: Readonly<Record<CollectionName, ((n: number) => Document) | un
   outbox: jobAt,
   idempotency_keys: (n) => ({ _id: `${otherAt(n)} ${n}`, at: new Date(startMs * 2) }),
   imports: (n) => ({ _id: `import ${n}` }),
-  versions: (n) => ({
-    _id: `account:${otherAt(n)}`,
-    value: idAt(n).toHexString(),
-    expiresAt: new Date(startMs * 2),
-  }),
   rate_limits: (n) => ({
     _id: `client ${n}`,
     cost: 1_000,

@@ -5,6 +5,7 @@ import { resolveMentions } from '../../../src/posts/content.ts'
 import type { Services } from '../../../src/services.ts'
 import type { User } from '../../../src/users/profile.ts'
 import { subjectKey } from '../../../src/users/subjects.ts'
+import { isNotTold } from './poll-faults.ts'
 
 type Create = (
   account: UserId,
@@ -14,18 +15,7 @@ type Create = (
 
 /** Mutants of accounts, handles and subjects, with known faults. */
 export const accountMutants: Readonly<Record<string, (services: Services) => void>> = {
-  'a rename raises no version': ({ users, collections: { versions } }) => {
-    const update = users.update.bind(users)
-    const raise = versions.bulkWrite
-    users.update = async (...call) => {
-      versions.bulkWrite = async () => undefined as never
-      try {
-        return await update(...call)
-      } finally {
-        versions.bulkWrite = raise
-      }
-    }
-  },
+  'a rename is not told': isNotTold('users'),
   'a former handle names no account': ({ users }) => {
     const byHandles = users.byHandles.bind(users)
     users.byHandles = async (handles) =>

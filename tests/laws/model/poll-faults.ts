@@ -2,7 +2,7 @@ import type { FollowedCollection } from '../../../src/memory/followed-facts.ts'
 import type { Services } from '../../../src/services.ts'
 
 /** A server whose memory is told of no change of a collection. */
-const isNotTold =
+export const isNotTold =
   (collection: FollowedCollection) =>
   ({ memory }: Services): void => {
     const { byCollection } = memory as unknown as { byCollection: Map<FollowedCollection, object> }

@@ -34,7 +34,7 @@ import { knowOperations, operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
 import { answerAgain, keepPlugin } from './answer-again.ts'
-import { createAuthenticate } from './auth.ts'
+import { createAuthenticateAtOnce } from './auth.ts'
 import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
 import { errorPlugin, formatError } from './errors.ts'
@@ -163,7 +163,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   const keySets = new KeySets(config.auth, log)
   keySets.start()
   http.addHook('onClose', async () => keySets.stop())
-  const authenticate = createAuthenticate(config.auth, keySets)
+  const authenticate = createAuthenticateAtOnce(config.auth, keySets)
   const signIns = new SignIns(authenticate, services, limiter, new RefusalLog(log))
   const senderOf = (request: FastifyRequest) => signIns.find(request)
   http.decorateRequest('signedIn', undefined)

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { endRequest, RequestEnded, RequestTime } from '../db/request-time.ts'
 import { within } from '../lib/within.ts'
 import type { Log } from '../log.ts'
-import { runInTime } from '../request-scope.ts'
+import { beginInTime } from '../request-scope.ts'
 import { refuse } from './error-body.ts'
 
 declare module 'fastify' {
@@ -54,11 +54,11 @@ export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): v
       log.error({ requestId: request.id, code: late.code, ms }, 'request took too long')
       refuse(reply, late.code, late.message)
     }, leftMs)
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       clearTimeout(timer)
       time.end(answered)
     })
-    runInTime(time, done)
+    beginInTime(time, done)
   })
   // A field that fails may end a response before other fields are read.
   http.addHook('onSend', (_, _reply, _payload, done) => {

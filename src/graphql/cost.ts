@@ -202,6 +202,7 @@ class Pricing {
   }
 
   private isLeftOut(node: SelectionNode): boolean {
+    if (!node.directives?.length) return false
     const { variables } = this.priced
     return (
       getDirectiveValues(GraphQLSkipDirective, node, variables)?.if === true ||

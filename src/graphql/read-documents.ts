@@ -56,13 +56,11 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
       if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
       return { document: undefined, trustedText, paid: charge ? unknownNamePrice : 0, charge }
     }
-    const hash = hashOf(text)
-    if (trustedText === undefined && name.hash !== undefined && name.hash !== hash) {
+    if (trustedText === undefined && name.hash !== undefined && name.hash !== hashOf(text)) {
       const charge = await chargeFor(unknownNamePrice)
       throw new RefusedDocument([requestError(charge?.refusal ?? hashMismatch())], charge)
     }
-    // An unpaired surrogate is hashed as U+FFFD.
-    const document = text.isWellFormed() ? documents.find(hash) : undefined
+    const document = documents.find(text)
     if (document) {
       const paid = trustedText === undefined ? priceOfVariables(request) : 0
       const charge = paid === 0 ? undefined : await chargeFor(paid)
@@ -75,7 +73,7 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
     if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
     const checked = error ? [error] : checkDocument(schema, text, { introspection })
     if (!('kind' in checked)) throw new RefusedDocument(checked, charge)
-    documents.keep(hash, checked)
+    documents.keep(text, checked)
     return { document: checked, trustedText, paid: charge ? price : 0, charge }
   }
 
@@ -148,7 +146,10 @@ const bytesMax = 16 * 1024 ** 2
 /** What a token takes with its links, its nodes and their locations, at most. */
 const tokenBytes = 600
 
-/** The valid documents that clients sent last, by their texts' hashes, with a bound in bytes. */
+/** The most characters of a text that is a key itself. Texts of other clients may differ from a longer one in its end alone. */
+const keyLengthMax = 4_000
+
+/** The valid documents that clients sent last, by their texts, with a bound in bytes. */
 class DocumentCache {
   private readonly documents = new LRUCache<string, DocumentNode>({
     maxSize: bytesMax,
@@ -160,16 +161,20 @@ class DocumentCache {
     this.countRead = measureCache('documents', () => this.documents.calculatedSize).countRead
   }
 
-  find(hash: string): DocumentNode | undefined {
-    const document = this.documents.get(hash)
+  find(text: string): DocumentNode | undefined {
+    const document = this.documents.get(keyOf(text))
     this.countRead(document !== undefined)
     return document
   }
 
-  keep(hash: string, document: DocumentNode): void {
-    this.documents.set(hash, document)
+  keep(text: string, document: DocumentNode): void {
+    this.documents.set(keyOf(text), document)
   }
 }
+
+/** No text is the hash of another. An unpaired surrogate is hashed as U+FFFD, so such a text is its own key. */
+const keyOf = (text: string): string =>
+  text.length <= keyLengthMax || !text.isWellFormed() ? text : hashOf(text)
 
 /**
  * The bytes of a document in memory: its nodes, and what their locations keep, which are its text and its tokens.

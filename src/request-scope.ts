@@ -59,6 +59,9 @@ export function beginInTime(time: TimeLimit, work: () => void): void {
   }
 }
 
+/** Runs `work` with all its continuations as part of no request. */
+export const runOutside = (work: () => void): void => contexts.exit(work)
+
 /** Whether the running code is the task of a job, so that its reads must see what the transaction of the job wrote. */
 export const isInJob = (): boolean => contexts.getStore()?.isJob ?? false
 

@@ -85,14 +85,13 @@ async function findAsked(
   const { read, keeping } = request
   // Without it, the request has variables that no timeline takes, or no verified viewer.
   if (!isGraphql(request) || !read?.document || !keeping) return undefined
-  if (registersDocument(request, persisted)) return undefined
-  const { signIn, client } = await senderOf(request)
   const operation = operationOf(request)
-  if (!signIn || !operation) return undefined
+  const plan = operation && plans.find(read.document, operation.operationName)
+  if (!plan || registersDocument(request, persisted)) return undefined
+  const { signIn, client } = await senderOf(request)
   const { operationName, variables } = operation
-  const plan = plans.find(read.document, operationName)
-  const prepared = plan?.prepare(variables)
-  if (!plan || !prepared || prepared.cost > limits.cost) return undefined
+  const prepared = plan.prepare(variables)
+  if (!signIn || !prepared || prepared.cost > limits.cost) return undefined
   const place = placeOf(feed, prepared.args)
   if (!place || !(await pageFacts.isKept().catch(() => false))) return undefined
   const label = operationLabelOf(operationName, true)

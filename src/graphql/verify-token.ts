@@ -101,7 +101,7 @@ type ReadingRule = Pick<ClaimRule, 'issuer' | 'actsFor'>
  * @param keySet undefined for a secret.
  */
 function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet): Verify {
-  const { audience, algorithms, secret = '' } = source
+  const { audience, algorithms, secret } = source
   const texts = issuerTexts(source)
   const options = {
     algorithms: [...algorithms],
@@ -111,7 +111,7 @@ function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet)
     clockTolerance: toleranceSeconds,
   }
   const key = new TextEncoder().encode(secret)
-  const verifyHmac = keySet ? undefined : createVerifyHmac(secret)
+  const verifyHmac = keySet || secret === undefined ? undefined : createVerifyHmac(secret)
   const readVerified = ({ payload, keys }: Verified): VerifiedToken => ({
     signedIn: readClaims(payload, { ...source, ...rule }),
     expiresAt: ((payload.exp ?? 0) + toleranceSeconds) * 1000,

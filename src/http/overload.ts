@@ -42,7 +42,10 @@ export function limitRequests(http: FastifyInstance, runningMax: number): void {
     if (!isGraphql(request)) return done()
     // The end of a request whose client has left already would not be noticed.
     const admitted = reply.raw.destroyed ? undefined : queue.enter()
-    if (!admitted) return void refuseBusy(reply)
+    if (!admitted) {
+      if (!reply.sent) refuseBusy(reply)
+      return
+    }
     request.place = admitted
     reply.raw.on('close', () => queue.leave(admitted))
     if (admitted.hasTurn) return done()

@@ -1,4 +1,4 @@
-/** What happens at a time, unless it is taken back before. */
+/** What happens at a time, unless it is deleted before. */
 export interface Deadline {
   /** By the monotonic clock, in milliseconds. */
   readonly at: number

@@ -38,12 +38,12 @@ test('each deadline ends what is pending at its time, in whatever order deadline
   expect(ended).toEqual(['early', 'soon', 'between', 'late'])
 })
 
-test('a deadline that is taken back ends nothing, and those after it do', () => {
+test('a deadline that is deleted ends nothing, and those after it do', () => {
   const { add, ended } = create()
-  const takeBack = add('first', 100)
+  const remove = add('first', 100)
   add('second', 200)
-  takeBack()
-  takeBack()
+  remove()
+  remove()
   vi.advanceTimersByTime(199)
   expect(ended).toEqual([])
   vi.advanceTimersByTime(1)

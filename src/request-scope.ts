@@ -29,7 +29,7 @@ export interface TimeLimit {
 /** One storage holds both, because each storage of Node 20 adds to the cost of every promise. */
 interface RequestContext {
   readonly scope?: RequestScope | undefined
-  readonly time?: TimeLimit | undefined
+  time?: TimeLimit | undefined
   readonly isJob?: true
 }
 
@@ -48,6 +48,19 @@ export const currentTime = (): TimeLimit | undefined => contexts.getStore()?.tim
 /** Runs `work` with all its continuations under a time limit, or under none. */
 export const runInTime = <T>(time: TimeLimit | undefined, work: () => T): T =>
   contexts.run({ ...contexts.getStore(), time }, work)
+
+/** As {@link runInTime}, for the request that begins: its scope, if it has one, gets the time limit. */
+export function beginInTime(time: TimeLimit, work: () => void): void {
+  const context = contexts.getStore()
+  if (!context) runInTime(time, work)
+  else {
+    context.time = time
+    work()
+  }
+}
+
+/** Runs `work` with all its continuations as part of no request. */
+export const runOutside = (work: () => void): void => contexts.exit(work)
 
 /** Whether the running code is the task of a job, so that its reads must see what the transaction of the job wrote. */
 export const isInJob = (): boolean => contexts.getStore()?.isJob ?? false

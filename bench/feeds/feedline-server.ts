@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { pino } from 'pino'
 import { handleRequests } from '../child-process.ts'
 
 // The compiled server of `feedline serve`. It also answers its parent with its port, its processor time and its memory.
@@ -13,10 +12,10 @@ const { startApp } = (await import(urlOf('app.js'))) as typeof import('../../src
 const { readConfig } = (await import(
   urlOf('environment.js')
 )) as typeof import('../../src/environment.ts')
-const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
+const { createLog, linesTo } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
 
 // Production writes a line for each request.
-const app = await startApp(readConfig(), createLog('info', pino.destination('/dev/null')))
+const app = await startApp(readConfig(), createLog('info', linesTo('/dev/null')))
 // No request comes before the server says that it is ready.
 while (!(await isReady())) await sleep(20)
 handleRequests(

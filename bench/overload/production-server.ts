@@ -1,6 +1,5 @@
 import { register } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { pino } from 'pino'
 import { handleRequests } from '../child-process.ts'
 
 // The compiled server of `feedline serve` in production. It answers its parent with its port and its processor time.
@@ -50,9 +49,9 @@ const { startApp } = (await import(urlOf('app.js'))) as typeof import('../../src
 const { readConfig } = (await import(
   urlOf('environment.js')
 )) as typeof import('../../src/environment.ts')
-const { createLog } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
+const { createLog, linesTo } = (await import(urlOf('log.js'))) as typeof import('../../src/log.ts')
 
-const app = await startApp(readConfig(), createLog('info', pino.destination('/dev/null')))
+const app = await startApp(readConfig(), createLog('info', linesTo('/dev/null')))
 handleRequests(
   (message: { readonly cpu?: true }) =>
     message.cpu ? process.cpuUsage() : { port: Number(new URL(app.url).port) },

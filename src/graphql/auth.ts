@@ -5,10 +5,12 @@ import type { KeySets } from './key-sets.ts'
 import { createVerify } from './verify-token.ts'
 
 /**
- * Returns what the values of a request's Authorization headers say; undefined for an anonymous request.
- * More than one header is refused, because servers and proxies disagree on which one counts.
+ * Returns what the values of a request's Authorization headers say; undefined for an anonymous request. Answers at once as
+ * {@link VerifyToken} does. More than one header is refused, because servers and proxies disagree on which one counts.
  */
-export type Authenticate = (headers: readonly string[]) => Promise<SignedIn | undefined>
+export type Authenticate = (
+  headers: readonly string[],
+) => SignedIn | undefined | Promise<SignedIn | undefined>
 
 /**
  * Verifies `Bearer` tokens by secret or published keys, with an allowlist of algorithms, issuer and audience. Tokens of a
@@ -16,11 +18,14 @@ export type Authenticate = (headers: readonly string[]) => Promise<SignedIn | un
  * @returns a function that throws {DomainError} UNAUTHENTICATED for a token that it cannot verify, and UNAVAILABLE if
  * the keys cannot be fetched.
  */
-export function createAuthenticate(auth: AuthConfig, keySets?: Pick<KeySets, 'of'>): Authenticate {
+export function createAuthenticateAtOnce(
+  auth: AuthConfig,
+  keySets?: Pick<KeySets, 'of'>,
+): Authenticate {
   const verify = createVerify(auth, keySets)
   const ofMain = subjectIssuerOf(auth.main, true)
   const expected = `expected ${auth.dev ? '"Dev <subject>" or ' : ''}"Bearer <token>"`
-  return async ([header, ...more]) => {
+  return ([header, ...more]) => {
     if (more.length > 0) throw refused('send the header only once')
     if (header === undefined || header === '') return undefined
     const [scheme = '', credentials = '', ...rest] = header.split(' ')
@@ -34,4 +39,10 @@ export function createAuthenticate(auth: AuthConfig, keySets?: Pick<KeySets, 'of
     }
     return verify(credentials)
   }
+}
+
+/** As {@link createAuthenticateAtOnce}, for those who wait in any case. */
+export function createAuthenticate(auth: AuthConfig, keySets?: Pick<KeySets, 'of'>) {
+  const authenticate = createAuthenticateAtOnce(auth, keySets)
+  return async (headers: readonly string[]): Promise<SignedIn | undefined> => authenticate(headers)
 }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { DocumentNode } from 'graphql'
 import { deriveId } from '../db/idempotency.ts'
 import { DomainError } from '../errors.ts'
@@ -23,6 +24,7 @@ export interface ReadDocument {
 /** What a context takes from its request. */
 interface RequestParts {
   readonly id: string
+  readonly headers: IncomingHttpHeaders
   readonly state?: RequestState | undefined
   readonly read?: ReadDocument | undefined
 }
@@ -55,6 +57,8 @@ export class Context {
   /** Not a #private field: Apollo copies the context of each request. */
   private current: Loaders | undefined
   readonly requestId: string
+  /** The header Accept. */
+  readonly accept: string | undefined
   /** What earlier steps told of the request. */
   readonly state: RequestState | undefined
   /** The document that is executed. */
@@ -77,13 +81,14 @@ export class Context {
   constructor(
     readonly services: Services,
     { signIn, client }: Sender,
-    { id, state, read }: RequestParts,
+    { id, headers, state, read }: RequestParts,
     /** Notifies the worker of this process of a committed job. */
     readonly nudge: () => void,
   ) {
     this.signIn = signIn
     this.viewer = signIn?.viewer
     this.requestId = id
+    this.accept = headers.accept
     this.state = state
     this.read = read
     this.client = client

@@ -64,11 +64,22 @@ export const costOf = (
   commands * commandPrice +
   timelines * Math.floor(followees / followeesPerPrice) * fanoutPrice
 
+/** The prices of operations without variables, which are always the same. */
+const fixedPrices = new WeakMap<OperationDefinitionNode, Price>()
+
 /**
- * Prices an operation before it is executed. Keeps nothing. Visits each selected field once, after fragments are
- * expanded, so limit the selections first.
+ * Prices an operation before it is executed. Keeps the price of an operation without variables as long as its document is
+ * kept. Visits each selected field once, after fragments are expanded, so limit the selections first.
  */
 export function priceOperation(priced: PricedOperation): Price {
+  const { operation } = priced
+  if (operation.variableDefinitions?.length) return calculatePrice(priced)
+  const price = fixedPrices.get(operation) ?? calculatePrice(priced)
+  fixedPrices.set(operation, price)
+  return price
+}
+
+function calculatePrice(priced: PricedOperation): Price {
   const { schema, operation } = priced
   const root = schema.getRootType(operation.operation)
   const pricing = new Pricing(priced)
@@ -202,6 +213,7 @@ class Pricing {
   }
 
   private isLeftOut(node: SelectionNode): boolean {
+    if (!node.directives?.length) return false
     const { variables } = this.priced
     return (
       getDirectiveValues(GraphQLSkipDirective, node, variables)?.if === true ||

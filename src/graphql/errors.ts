@@ -160,7 +160,9 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
         )
       }
     },
-    willSendResponse: async ({ request, response }) => {
+    willSendResponse: async ({ response, contextValue }) => {
+      // Otherwise Apollo chooses one by a header that it does not get.
+      response.http.headers.set('content-type', 'application/json; charset=utf-8')
       // Apollo answers an error before the execution with 500 unless the error names a status.
       if (response.http.status === 500 && response.body.kind === 'single') {
         const [first] = response.body.singleResult.errors ?? []
@@ -174,7 +176,7 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
       }
       if (response.http.status !== 400 || response.body.kind !== 'single') return
       const { errors = [] } = response.body.singleResult
-      response.http.status = statusOf(errors, request.http?.headers.get('accept'))
+      response.http.status = statusOf(errors, contextValue.accept)
     },
   }),
 })

@@ -1,16 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { etagOf, namesEtag } from '../http/entity-tags.ts'
-import { isGraphql } from '../http/graphql-route.ts'
 import { actForHeader } from './act-for.ts'
-import type { Sender } from './context.ts'
-import { RequestState } from './request-state.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Undefined for anonymous requests. */
-    state: RequestState | undefined
-  }
-}
 
 /** The headers that decide an answer. */
 const decidingHeaders = ['Authorization', actForHeader, 'Accept', 'accept-encoding']
@@ -19,17 +9,7 @@ const decidingHeaders = ['Authorization', actForHeader, 'Accept', 'accept-encodi
  * Gives answers to GET requests of viewers an entity tag, and answers 304 to clients that have the answer. Sends no
  * command. Call it before the route is added.
  */
-export function answerNotModified(
-  http: FastifyInstance,
-  senderOf: (request: FastifyRequest) => Promise<Sender>,
-): void {
-  http.decorateRequest('state', undefined)
-  http.addHook('preHandler', async (request) => {
-    if (!isGraphql(request)) return
-    // Apollo refuses what cannot be verified.
-    const sender = await senderOf(request).catch(() => undefined)
-    if (sender?.signIn) request.state = new RequestState()
-  })
+export function answerNotModified(http: FastifyInstance): void {
   http.addHook('onSend', async (request, reply, payload) => {
     const { state, method } = request
     if (!state || method !== 'GET' || reply.statusCode !== 200 || typeof payload !== 'string')

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
 import type { SharedBuckets, TakenTokens, Tokens, Wanted } from '../db/rate-limits.ts'
 import { RequestEnded } from '../db/request-time.ts'
 import { DomainError } from '../errors.ts'
@@ -71,7 +72,21 @@ const embedded: Readonly<Record<string, readonly [from: number, mask: number]>> 
  * An IPv4 address, also one within an IPv6 address, or the first 64 bits of an IPv6 address, which one client usually has
  * for itself. One key for all texts that are no address.
  */
-function networkOf(given: string): string {
+function networkOf(address: string): string {
+  const kept = networks.get(address)
+  if (kept !== undefined) return kept
+  const network = readNetwork(address)
+  if (address.length <= addressLengthMax) networks.set(address, network)
+  return network
+}
+
+/** The most characters of an address, with brackets and a port. A proxy may pass on any text. */
+const addressLengthMax = 64
+
+/** The networks of the addresses that sent requests last. */
+const networks = new LRUCache<string, string>({ max: 1_000 })
+
+function readNetwork(given: string): string {
   const [, ipv4, ipv6] = written.exec(given) ?? []
   const text = ipv4 ?? ipv6 ?? given
   if (!isIP(text)) return 'unknown'
@@ -234,8 +249,8 @@ export class RateLimiter {
     const { cost, mutations } = wanted
     if (limits.cost === 0 && (limits.mutations === 0 || mutations === 0)) return undefined
     if (crowd !== undefined) {
-      const refusal = chargeIn(plan.crowdLimits, crowds.check(crowd, wanted), plan.whoseCrowd)
-      if (refusal?.refusal) return refusal
+      const checked = crowds.check(crowd, wanted)
+      if (isRefused(checked)) return chargeIn(plan.crowdLimits, checked, plan.whoseCrowd)
     }
     const taken = await store.take(client, wanted)
     const charge = chargeIn(limits, taken, plan.whose)
@@ -246,6 +261,9 @@ export class RateLimiter {
     return { ...charge, state: { limit: limits.cost, remaining, resetAt, cost } }
   }
 }
+
+const isRefused = ({ mutations, cost }: TakenTokens): boolean =>
+  mutations?.isAllowed === false || cost?.isAllowed === false
 
 /** The bucket that refuses a request, or else the bucket of costs. */
 function chargeIn(limits: Tokens, taken: TakenTokens, whose: string): Charge | undefined {

@@ -11,12 +11,15 @@ import { formatError, requestError, statusOf } from './errors.ts'
 import { findTrusted, readName } from './named-documents.ts'
 import type { PersistedDocuments } from './persisted-documents.ts'
 import type { Charge, Client, RateLimiter } from './rate-limit.ts'
+import { RequestState } from './request-state.ts'
 import { hashOf, type TrustedDocuments } from './trusted-documents.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Undefined before {@link readDocuments}, and for a request that Apollo refuses. */
     read: ReadDocument | undefined
+    /** Undefined for anonymous requests. */
+    state: RequestState | undefined
   }
 }
 
@@ -56,13 +59,11 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
       if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
       return { document: undefined, trustedText, paid: charge ? unknownNamePrice : 0, charge }
     }
-    const hash = hashOf(text)
-    if (trustedText === undefined && name.hash !== undefined && name.hash !== hash) {
+    if (trustedText === undefined && name.hash !== undefined && name.hash !== hashOf(text)) {
       const charge = await chargeFor(unknownNamePrice)
       throw new RefusedDocument([requestError(charge?.refusal ?? hashMismatch())], charge)
     }
-    // An unpaired surrogate is hashed as U+FFFD.
-    const document = text.isWellFormed() ? documents.find(hash) : undefined
+    const document = documents.find(text)
     if (document) {
       const paid = trustedText === undefined ? priceOfVariables(request) : 0
       const charge = paid === 0 ? undefined : await chargeFor(paid)
@@ -75,16 +76,18 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
     if (charge?.refusal) throw new RefusedDocument([requestError(charge.refusal)], charge)
     const checked = error ? [error] : checkDocument(schema, text, { introspection })
     if (!('kind' in checked)) throw new RefusedDocument(checked, charge)
-    documents.keep(hash, checked)
+    documents.keep(text, checked)
     return { document: checked, trustedText, paid: charge ? price : 0, charge }
   }
 
   http.decorateRequest('read', undefined)
+  http.decorateRequest('state', undefined)
   http.addHook('preHandler', async (request, reply) => {
     if (!isGraphql(request)) return
     // Apollo refuses a token that cannot be verified.
     const sender = await senderOf(request).catch(() => undefined)
     if (!sender) return
+    if (sender.signIn) request.state = new RequestState()
     try {
       request.read = await find(request, sender.client)
       reply.headers(request.read.charge?.headers ?? {})
@@ -148,7 +151,10 @@ const bytesMax = 16 * 1024 ** 2
 /** What a token takes with its links, its nodes and their locations, at most. */
 const tokenBytes = 600
 
-/** The valid documents that clients sent last, by their texts' hashes, with a bound in bytes. */
+/** The most characters of a text that is a key itself. Texts of other clients may differ from a longer one in its end alone. */
+const keyLengthMax = 4_000
+
+/** The valid documents that clients sent last, by their texts, with a bound in bytes. */
 class DocumentCache {
   private readonly documents = new LRUCache<string, DocumentNode>({
     maxSize: bytesMax,
@@ -160,16 +166,20 @@ class DocumentCache {
     this.countRead = measureCache('documents', () => this.documents.calculatedSize).countRead
   }
 
-  find(hash: string): DocumentNode | undefined {
-    const document = this.documents.get(hash)
+  find(text: string): DocumentNode | undefined {
+    const document = this.documents.get(keyOf(text))
     this.countRead(document !== undefined)
     return document
   }
 
-  keep(hash: string, document: DocumentNode): void {
-    this.documents.set(hash, document)
+  keep(text: string, document: DocumentNode): void {
+    this.documents.set(keyOf(text), document)
   }
 }
+
+/** No text is the hash of another. An unpaired surrogate is hashed as U+FFFD, so such a text is its own key. */
+const keyOf = (text: string): string =>
+  text.length <= keyLengthMax || !text.isWellFormed() ? text : hashOf(text)
 
 /**
  * The bytes of a document in memory: its nodes, and what their locations keep, which are its text and its tokens.

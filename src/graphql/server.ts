@@ -4,7 +4,6 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
-import fastifyApollo from '@as-integrations/fastify'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { SharedBuckets } from '../db/rate-limits.ts'
 import type { AppConfig } from '../environment.ts'
@@ -32,7 +31,8 @@ import type { Log } from '../log.ts'
 import { knowOperations, operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Services } from '../services.ts'
-import { createAuthenticate } from './auth.ts'
+import { createApolloHandler } from './apollo-handler.ts'
+import { createAuthenticateAtOnce } from './auth.ts'
 import { Context } from './context.ts'
 import { costPlugin } from './cost-plugin.ts'
 import { errorPlugin, formatError } from './errors.ts'
@@ -76,6 +76,7 @@ export interface FeedServer {
 /** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
 export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const unreadable = new UnreadableRequests()
+  const { trustedProxies } = parts.config.http
   const http = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: parts.config.operations.receiveMs,
@@ -87,7 +88,7 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
     forceCloseConnections: 'idle',
     // Requests on open connections are answered until the server has closed.
     return503OnClosing: false,
-    trustProxy: [...parts.config.http.trustedProxies],
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     frameworkErrors: (_, request, reply: unknown) => {
       const body = errorBody('BAD_REQUEST', 'The URL is malformed', request.id)
       ;(reply as FastifyReply)
@@ -160,23 +161,26 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   const keySets = new KeySets(config.auth, log)
   keySets.start()
   http.addHook('onClose', async () => keySets.stop())
-  const authenticate = createAuthenticate(config.auth, keySets)
+  const authenticate = createAuthenticateAtOnce(config.auth, keySets)
   const signIns = new SignIns(authenticate, services, limiter, new RefusalLog(log))
   const senderOf = (request: FastifyRequest) => signIns.find(request)
   http.decorateRequest('signedIn', undefined)
   http.decorateRequest('sender', undefined)
   prepareRequests(http, config.http.requestMsMax, (request) => signIns.prepare(request))
-  answerNotModified(http, senderOf)
+  answerNotModified(http)
   const { trusted } = parts
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, senderOf })
   const { feed, keptPosts } = services
   answerPlanned(http, { schema, feed, keptPosts, limiter, persisted, senderOf })
-  await http.register(fastifyApollo(apollo), {
-    path: graphqlPath,
+  http.route({
     method: ['GET', 'POST'],
-    context: async (request) => new Context(services, await signIns.find(request), request, nudge),
+    url: graphqlPath,
+    handler: createApolloHandler(
+      apollo,
+      async (request) => new Context(services, await signIns.find(request), request, nudge),
+    ),
   })
   http.addHook('onClose', async () => apollo.stop())
 }

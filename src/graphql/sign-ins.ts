@@ -16,8 +16,8 @@ import type { RefusalLog } from './refusal-log.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined before its token is looked at. */
-    signedIn: Promise<SignedIn | undefined> | undefined
+    /** Undefined before its token is looked at, and without one. */
+    signedIn: SignedIn | Promise<SignedIn | undefined> | undefined
     /** Undefined before its account is looked up. */
     sender: Promise<Sender> | undefined
   }
@@ -43,24 +43,35 @@ export class SignIns {
 
   /**
    * Verifies the token of a request to /graphql before the request takes a place, since the token may wait for keys.
-   * @returns undefined if there is none.
+   * @returns undefined if there is nothing to wait for.
    */
   prepare(request: FastifyRequest): Promise<unknown> | undefined {
     const hasToken = request.headers.authorization !== undefined
-    return hasToken && isGraphql(request) ? this.verify(request) : undefined
+    const signedIn = hasToken && isGraphql(request) ? this.verify(request) : undefined
+    return signedIn instanceof Promise ? signedIn : undefined
   }
 
   /**
-   * What the token of a request says. No command. The log learns why a token is refused.
-   * @throws {DomainError} UNAUTHENTICATED, or UNAVAILABLE without the keys that verify it.
+   * What the token of a request says, at once if it can. No command. The log learns why a token is refused. Rejects with
+   * {DomainError} UNAUTHENTICATED, or UNAVAILABLE without the keys that verify it.
    */
-  verify(request: FastifyRequest): Promise<SignedIn | undefined> {
+  verify(request: FastifyRequest): SignedIn | undefined | Promise<SignedIn | undefined> {
+    request.signedIn ??= this.read(request)
+    return request.signedIn
+  }
+
+  private read(request: FastifyRequest): SignedIn | undefined | Promise<SignedIn | undefined> {
     const { authorization = [] } = request.raw.headersDistinct
-    request.signedIn ??= this.authenticate(authorization).catch((error: unknown) => {
+    const refuse = (error: unknown): never => {
       this.refusals.note(error, request.id)
       throw error
-    })
-    return request.signedIn
+    }
+    try {
+      const signedIn = this.authenticate(authorization)
+      return signedIn instanceof Promise ? signedIn.catch(refuse) : signedIn
+    } catch (error) {
+      return Promise.reject(error).catch(refuse)
+    }
   }
 
   /**
@@ -70,14 +81,14 @@ export class SignIns {
    *   FORBIDDEN without the scope, BAD_REQUEST, NOT_FOUND without the account, or RATE_LIMITED.
    */
   find(request: FastifyRequest): Promise<Sender> {
-    request.sender ??= this.read(request).catch((error: unknown) => {
+    request.sender ??= this.readSender(request).catch((error: unknown) => {
       const known = error instanceof DomainError ? error : clientErrorOf(error)
       throw known ? requestError(known) : error
     })
     return request.sender
   }
 
-  private async read(request: FastifyRequest): Promise<Sender> {
+  private async readSender(request: FastifyRequest): Promise<Sender> {
     const { raw, ip, scope } = request
     const { [actForHeader]: actFor = [] } = raw.headersDistinct
     const signedIn = await this.verify(request)

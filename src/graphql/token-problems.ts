@@ -35,6 +35,8 @@ export const causeOfRefusal = ({ cause, message }: Error): string =>
 export interface UnverifiedToken {
   readonly alg: unknown
   readonly kid: unknown
+  /** The members of the header that the server must understand. */
+  readonly crit: unknown
   readonly claims: JWTPayload
 }
 
@@ -49,8 +51,8 @@ export function readUnverified(token: string): UnverifiedToken {
       'is no JWT: ask the provider for one, and not for an opaque token',
     )
   try {
-    const { alg, kid } = decodeProtectedHeader(token)
-    return { alg, kid, claims: decodeJwt(token) }
+    const { alg, kid, crit } = decodeProtectedHeader(token)
+    return { alg, kid, crit, claims: decodeJwt(token) }
   } catch {
     throw new TokenProblem('form', 'is no JWT: its header or its claims are no JSON objects')
   }
@@ -70,8 +72,8 @@ const typeNameOf = (value: unknown): string =>
         : `a ${typeof value}`
 
 /**
- * What is wrong with a token whatever its signature is, so that the keys need not be asked. The verification of the
- * signature checks the same again, but not that a token has no `iss`.
+ * What is wrong with a token whatever its signature is, so that the keys need not be asked. jose checks the same again for
+ * published keys, but not that a token has no `iss`.
  */
 export function problemOf(
   { alg, claims }: UnverifiedToken,

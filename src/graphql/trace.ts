@@ -2,12 +2,13 @@ import type { ApolloServerPlugin } from '@apollo/server'
 import { defaultFieldResolver, type GraphQLSchema } from 'graphql'
 import { operationLabelOf } from '../metrics/requests.ts'
 import { currentScope } from '../request-scope.ts'
-import { beginOperation, endSpan, inSpan } from '../tracing/spans.ts'
+import { beginOperation, endSpan, inSpan, isTracing } from '../tracing/spans.ts'
 import type { Context } from './context.ts'
 
 /** Traces the execution of each operation, by its type and its name from a bounded set. */
 export const tracePlugin: ApolloServerPlugin<Context> = {
   requestDidStart: async () => {
+    if (!isTracing()) return
     let end = (_error: string | undefined) => {}
     return {
       executionDidStart: async ({ operation: definition, operationName, contextValue }) => {

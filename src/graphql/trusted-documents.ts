@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type GraphQLSchema, parse } from 'graphql'
 import { z } from 'zod'
@@ -61,7 +61,7 @@ export class TrustedDocuments {
 }
 
 /** The SHA-256 of a document, in hexadecimal digits. */
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const hashOf = (text: string): string => hash('sha256', text)
 
 /**
  * Reads the file of TRUSTED_DOCUMENTS and validates its documents by the schema and the limits of documents. In

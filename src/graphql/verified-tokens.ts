@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { measureCache } from '../metrics/caches.ts'
 import type { SignedIn } from '../users/subject.ts'
@@ -28,8 +28,8 @@ export interface VerifiedToken {
   readonly keys?: { readonly isCurrent: boolean } | undefined
 }
 
-/** @returns what a valid token says. */
-export type VerifyToken = (token: string) => Promise<SignedIn>
+/** @returns what a valid token says, at once if it needs no other keys and no WebCrypto. */
+export type VerifyToken = (token: string) => SignedIn | Promise<SignedIn>
 
 interface Verification extends VerifiedToken {
   readonly verifiedAt: number
@@ -44,22 +44,27 @@ function counts({ verifiedAt, expiresAt, keys }: Verification): boolean {
 
 /**
  * Keeps verified tokens by their digest, for a minute, and never beyond their expiry. Keeps no token and no refusal.
- * A verification takes ten times as long as a digest.
+ * A verification takes at least ten times as long as a digest.
  */
-export function cacheVerified(verify: (token: string) => Promise<VerifiedToken>): VerifyToken {
+export function cacheVerified(
+  verify: (token: string) => VerifiedToken | Promise<VerifiedToken>,
+): VerifyToken {
   const verified = new LRUCache<string, Verification>({
     maxSize: bytesMax,
     sizeCalculation: bytesOf,
   })
   const { countRead } = measureCache('tokens', () => verified.calculatedSize)
-  return async (token) => {
-    const digest = createHash('sha256').update(token).digest('base64')
+  return (token) => {
+    const digest = hash('sha256', token, 'base64')
     const cached = verified.get(digest)
     const isKnown = cached !== undefined && counts(cached)
     countRead(isKnown)
     if (isKnown) return cached.signedIn
-    const valid = await verify(token)
-    verified.set(digest, { ...valid, verifiedAt: Date.now() })
-    return valid.signedIn
+    const keep = (valid: VerifiedToken): SignedIn => {
+      verified.set(digest, { ...valid, verifiedAt: Date.now() })
+      return valid.signedIn
+    }
+    const valid = verify(token)
+    return valid instanceof Promise ? valid.then(keep) : keep(valid)
   }
 }

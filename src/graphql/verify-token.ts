@@ -1,4 +1,10 @@
-import { errors, type JWTVerifyOptions, type JWTVerifyResult, jwtVerify } from 'jose'
+import {
+  errors,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+  jwtVerify,
+} from 'jose'
 import { DomainError } from '../errors.ts'
 import {
   type AuthConfig,
@@ -9,6 +15,7 @@ import {
 } from '../sign-in.ts'
 import type { ActsFor } from '../users/subject.ts'
 import { type ClaimRule, readClaims, refused } from './claims.ts'
+import { createVerifyHmac } from './hmac.ts'
 import type { FetchedKeys, KeySet } from './key-set.ts'
 import { KeySets } from './key-sets.ts'
 import {
@@ -54,34 +61,47 @@ export function createVerify(
   const byMain = main && verifierOf(main, { issuer: ofMain, actsFor: [ofMain] })
   /** Of a token whose issuer is not listed, but may be meant to be. */
   const hintOf = (iss: unknown) => slashHint(iss, [...listed.keys()])
-  return cacheVerified(async (token) => {
+  const refusalOf = (error: unknown, hint: string): unknown => {
+    if (!(error instanceof TokenProblem)) return error
+    const { kind, message, publicText } = error
+    const text = `${message}${hint}`
+    const problem = new TokenProblem(kind, text, publicText)
+    return refused(auth.dev ? `the token ${text}` : publicText, problem)
+  }
+  return cacheVerified((token) => {
     let hint = ''
     try {
       const unverified = readUnverified(token)
       const { iss } = unverified.claims
       const ofIssuer = typeof iss === 'string' ? listed.get(iss) : undefined
+      if (!ofIssuer) hint = hintOf(iss)
       // The issuer only chooses the keys: these verify the same claim.
-      if (ofIssuer) return await ofIssuer(token, unverified)
-      hint = hintOf(iss)
-      if (byMain) return await byMain(token, unverified)
-      const text = `has the "iss" ${shownName(iss)}, which is none of AUTH_ISSUERS`
-      throw new TokenProblem('issuer', text, 'the token is of no issuer of this server')
+      const verify = ofIssuer ?? byMain
+      if (!verify) {
+        const text = `has the "iss" ${shownName(iss)}, which is none of AUTH_ISSUERS`
+        throw new TokenProblem('issuer', text, 'the token is of no issuer of this server')
+      }
+      const verified = verify(token, unverified)
+      if (!(verified instanceof Promise)) return verified
+      return verified.catch((error: unknown) => {
+        throw refusalOf(error, hint)
+      })
     } catch (error) {
-      if (!(error instanceof TokenProblem)) throw error
-      const { kind, message, publicText } = error
-      const text = `${message}${hint}`
-      const problem = new TokenProblem(kind, text, publicText)
-      throw refused(auth.dev ? `the token ${text}` : publicText, problem)
+      throw refusalOf(error, hint)
     }
   })
 }
 
-type Verify = (token: string, unverified: UnverifiedToken) => Promise<VerifiedToken>
+/** At once by a secret, unless the header of the token has critical members, which few tokens have. */
+type Verify = (token: string, unverified: UnverifiedToken) => VerifiedToken | Promise<VerifiedToken>
 type ReadingRule = Pick<ClaimRule, 'issuer' | 'actsFor'>
 
-/** @param keySet undefined for a secret. */
+/**
+ * By a secret, {@link problemOf} checks all that jose checks of claims.
+ * @param keySet undefined for a secret.
+ */
 function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet): Verify {
-  const { audience, algorithms, secret = '' } = source
+  const { audience, algorithms, secret } = source
   const texts = issuerTexts(source)
   const options = {
     algorithms: [...algorithms],
@@ -91,17 +111,30 @@ function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet)
     clockTolerance: toleranceSeconds,
   }
   const key = new TextEncoder().encode(secret)
-  const verifySignature = (token: string): Promise<Verified> =>
-    keySet ? verifyBySet(token, keySet, options) : jwtVerify(token, key, options)
-  return async (token, unverified) => {
+  const verifyHmac = keySet || secret === undefined ? undefined : createVerifyHmac(secret)
+  const readVerified = ({ payload, keys }: Verified): VerifiedToken => ({
+    signedIn: readClaims(payload, { ...source, ...rule }),
+    expiresAt: ((payload.exp ?? 0) + toleranceSeconds) * 1000,
+    keys,
+  })
+  return (token, unverified) => {
     const problem = problemOf(unverified, source)
     if (problem) throw problem
-    const { payload, keys } = await verifySignature(token).catch((error: unknown) => {
+    const throwProblem = (error: unknown): never => {
       throw error instanceof DomainError ? error : verificationProblem(error, unverified)
-    })
-    const { exp = 0 } = payload
-    const signedIn = readClaims(payload, { ...source, ...rule })
-    return { signedIn, expiresAt: (exp + toleranceSeconds) * 1000, keys }
+    }
+    if (verifyHmac && unverified.crit === undefined) {
+      try {
+        verifyHmac(token, String(unverified.alg))
+      } catch (error) {
+        throwProblem(error)
+      }
+      return readVerified({ payload: unverified.claims })
+    }
+    const verifying = keySet
+      ? verifyBySet(token, keySet, options)
+      : jwtVerify<JWTPayload>(token, key, options)
+    return verifying.catch(throwProblem).then(readVerified)
   }
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { refuse } from './error-body.ts'
 import { graphqlPath } from './graphql-route.ts'
@@ -25,8 +26,6 @@ export class RefusedBody extends Error {
  * with 400. An empty `query` or `operationName` counts as absent, since some clients send both always.
  */
 export function readJsonBodies(http: FastifyInstance): void {
-  // The parser of JSON skips one mark of the byte order.
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const parseJson = http.getDefaultJsonParser('error', 'error')
   http.decorateRequest('bodyBytes', 0)
   // A page of another site may send text/plain without asking.
@@ -36,15 +35,11 @@ export function readJsonBodies(http: FastifyInstance): void {
     { parseAs: 'buffer' },
     (request, bytes: Buffer, done) => {
       request.bodyBytes = bytes.length
-      if (!charsetsOf(request.headers['content-type']).every(isUtf8))
+      if (!charsetsOf(request.headers['content-type']).every(namesUtf8))
         return done(new RefusedBody(415, 'The charset must be UTF-8'))
-      let text: string
-      try {
-        text = decoder.decode(bytes)
-      } catch {
-        return done(new RefusedBody(400, 'The body is not UTF-8'))
-      }
-      return parseJson(request, text, (error, body: unknown) =>
+      if (!isUtf8(bytes)) return done(new RefusedBody(400, 'The body is not UTF-8'))
+      // The parser of JSON skips one mark of the byte order.
+      return parseJson(request, bytes.toString(), (error, body: unknown) =>
         Array.isArray(body)
           ? done(new RefusedBody(400, noBatches))
           : done(error, withoutEmpty(body)),
@@ -61,9 +56,14 @@ const noBatches =
   'A request has one operation, so the body must not be a list. Switch batching off: use HttpLink in place of BatchHttpLink, or leave out the option batch of genql.'
 
 const charsetsOf = (contentType = ''): readonly string[] =>
-  Array.from(contentType.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi), ([, value = '']) => value)
+  !contentType.includes(';')
+    ? []
+    : Array.from(
+        contentType.matchAll(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/gi),
+        ([, value = '']) => value,
+      )
 
-const isUtf8 = (charset: string): boolean => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim())
+const namesUtf8 = (charset: string): boolean => /^(?:utf-?8|"utf-?8")$/i.test(charset.trim())
 
 function withoutEmpty(body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body

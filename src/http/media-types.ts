@@ -14,7 +14,8 @@ export type MediaType = typeof modern | typeof legacy
  * @see https://graphql.github.io/graphql-over-http/draft/
  */
 export function mediaTypeOf(accept = ''): MediaType | undefined {
-  if (accept.trim() === '') return legacy
+  if (accept === legacy || accept === modern) return accept
+  if (accept.trim() === '' || accept === '*/*') return legacy
   const ranges = accept.split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
     const quality = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2))
@@ -45,11 +46,11 @@ export function answerInMediaType(http: FastifyInstance): void {
     refuse(reply, 'BAD_REQUEST', `The header Accept must name ${modern} or ${legacy}`, 406)
   })
   http.addHook('onSend', ({ headers, routeOptions }, reply, _, done) => {
-    const isJson = /^application\/(graphql-response\+)?json\b/.test(
-      String(reply.getHeader('content-type')),
-    )
-    if (isJson && !routeOptions.config.probe)
-      reply.type(`${mediaTypeOf(headers.accept) ?? legacy}; charset=utf-8`)
+    const present = String(reply.getHeader('content-type'))
+    if (/^application\/(graphql-response\+)?json\b/.test(present) && !routeOptions.config.probe) {
+      const type = `${mediaTypeOf(headers.accept) ?? legacy}; charset=utf-8`
+      if (type !== present) reply.type(type)
+    }
     done()
   })
 }

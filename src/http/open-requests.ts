@@ -19,7 +19,7 @@ export class OpenRequests {
   ) {
     http.addHook('onRequest', (_, reply, done) => {
       this.open.add(reply)
-      reply.raw.once('close', () => this.open.delete(reply))
+      reply.raw.on('close', () => this.open.delete(reply))
       done()
     })
     http.addHook('onSend', (_, reply, _payload, done) => {

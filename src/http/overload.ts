@@ -1,9 +1,16 @@
 import { performance } from 'node:perf_hooks'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { refuse } from './error-body.ts'
 import { isGraphql } from './graphql-route.ts'
 import { type AdmittedRequest, RequestQueue } from './request-queue.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined before it is admitted. */
+    place: AdmittedRequest | undefined
+  }
+}
 
 /** The requests that wait for each request that is executed. */
 const waitingPerRunning = 4
@@ -30,22 +37,27 @@ export function limitRequests(http: FastifyInstance, runningMax: number): void {
     if (isGraphql(request) && queue.isFull) refuseBusy(reply)
     else done()
   })
-  const places = new WeakMap<FastifyRequest, AdmittedRequest>()
-  http.addHook('preHandler', async (request, reply) => {
-    if (!isGraphql(request)) return
+  http.decorateRequest('place', undefined)
+  http.addHook('preHandler', (request, reply, done) => {
+    if (!isGraphql(request)) return done()
     // The end of a request whose client has left already would not be noticed.
     const admitted = reply.raw.destroyed ? undefined : queue.enter()
-    if (admitted) {
-      places.set(request, admitted)
-      reply.raw.once('close', () => queue.leave(admitted))
+    if (!admitted) {
+      if (!reply.sent) refuseBusy(reply)
+      return
     }
-    const isTurn = await admitted?.turn
-    // At its deadline, a request that waits has been answered.
-    if (!isTurn && !reply.sent) await refuseBusy(reply)
+    request.place = admitted
+    reply.raw.on('close', () => queue.leave(admitted))
+    if (admitted.hasTurn) return done()
+    void admitted.turn.then((isTurn) => {
+      // At its deadline, a request that waits has been answered.
+      if (reply.sent) return
+      if (isTurn) done()
+      else refuseBusy(reply)
+    })
   })
-  http.addHook('onSend', (request, _, _payload, done) => {
-    const admitted = places.get(request)
-    if (admitted) queue.leave(admitted)
+  http.addHook('onSend', ({ place }, _, _payload, done) => {
+    if (place) queue.leave(place)
     done()
   })
 }

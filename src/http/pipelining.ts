@@ -16,7 +16,7 @@ export function limitPipelining(http: FastifyInstance): void {
     const responses = unanswered.get(socket) ?? new Set()
     const before = [...responses].at(-1)
     unanswered.set(socket, responses.add(raw))
-    raw.once('close', () => responses.delete(raw))
+    raw.on('close', () => responses.delete(raw))
     if (responses.size > unansweredMax) socket.destroy()
     // After the end of the connection, no client waits for the answer.
     const serve = () => {

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import type { Log } from '../log.ts'
 import { countRequest, requestsInFlight } from '../metrics/requests.ts'
 import { type RequestScope, runInScope } from '../request-scope.ts'
@@ -31,7 +32,7 @@ export function logRequests(http: FastifyInstance, logging: RequestLogging): voi
     const scope = newScope(request)
     request.scope = scope
     requestsInFlight.inc()
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       requestsInFlight.dec()
       finish(scope, logging, reply.raw.writableFinished ? reply.statusCode : undefined)
     })
@@ -64,9 +65,9 @@ function finish(scope: RequestScope, logging: RequestLogging, status: number | u
   const line = {
     requestId: id,
     operation,
-    ...(viewer === undefined ? {} : { viewer: pseudonymOf(viewer) }),
-    ...(actor === undefined ? {} : { actor: pseudonymOf(actor) }),
-    ...(status === undefined ? {} : { status }),
+    viewer: viewer && pseudonymOf(viewer),
+    actor: actor && pseudonymOf(actor),
+    status,
     code,
     commands,
     ms: Math.round(ms),
@@ -77,5 +78,13 @@ function finish(scope: RequestScope, logging: RequestLogging, status: number | u
 }
 
 /** 12 hex digits of the SHA-256 of an account or a subject. An operator who knows it finds its lines. */
-const pseudonymOf = (name: string): string =>
-  createHash('sha256').update(name).digest('hex').slice(0, 12)
+function pseudonymOf(name: string): string {
+  const kept = pseudonyms.get(name)
+  if (kept !== undefined) return kept
+  const pseudonym = hash('sha256', name).slice(0, 12)
+  pseudonyms.set(name, pseudonym)
+  return pseudonym
+}
+
+/** Of those who sent requests last. */
+const pseudonyms = new LRUCache<string, string>({ max: 2_000 })

@@ -17,17 +17,26 @@ export interface AdmissionBounds {
 
 /** An admitted request. */
 export class AdmittedRequest {
-  /** Resolves to true when it is the turn of the request, and to false if it waited too long or has left. */
-  readonly turn: Promise<boolean>
-  /** Ends the wait. A repeat does nothing. */
-  readonly settle: (isTurn: boolean) => void
+  private outcome: boolean | undefined
+  private resolve: ((isTurn: boolean) => void) | undefined
 
-  constructor() {
-    let settle: (isTurn: boolean) => void = () => {}
-    this.turn = new Promise((resolve) => {
-      settle = resolve
+  /** Whether it was or is the turn of the request. */
+  get hasTurn(): boolean {
+    return this.outcome === true
+  }
+
+  /** Resolves to true when it is the turn of the request, and to false if it waited too long or has left. */
+  get turn(): Promise<boolean> {
+    if (this.outcome !== undefined) return Promise.resolve(this.outcome)
+    return new Promise((resolve) => {
+      this.resolve = resolve
     })
-    this.settle = settle
+  }
+
+  /** Ends the wait. A repeat does nothing. */
+  settle(isTurn: boolean): void {
+    this.outcome ??= isTurn
+    this.resolve?.(this.outcome)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { parseUrl } from '../lib/url.ts'
 import { refuse } from './error-body.ts'
 
@@ -28,15 +29,35 @@ export function refuseWrongTargets(http: FastifyInstance): void {
   })
 }
 
+/** The hosts and the origins that are known to be valid. Most requests name one of a few. */
+const valid = {
+  hosts: new LRUCache<string, true>({ max: 100 }),
+  origins: new LRUCache<string, true>({ max: 100 }),
+}
+
 /** A trusted proxy may send the host and the protocol of its client in headers of its own. */
 function hasHost({ raw, url, protocol, hostname }: FastifyRequest): boolean {
-  const [host = '', ...more] = raw.headersDistinct.host ?? []
+  const hosts = raw.headersDistinct.host
+  const host = hosts?.[0] ?? ''
+  if (hosts?.length !== 1) return false
+  const origin = `${protocol}://${hostname}/`
   return (
-    more.length === 0 &&
-    !/[\s/@?#\\]/.test(host) &&
-    parseUrl(`http://${host}/`) !== undefined &&
-    parseUrl(url, `${protocol}://${hostname}/`) !== undefined
+    isValid(
+      valid.hosts,
+      host,
+      () => !/[\s/@?#\\]/.test(host) && parseUrl(`http://${host}/`) !== undefined,
+    ) &&
+    isValid(valid.origins, origin, () => parseUrl(origin) !== undefined) &&
+    // A path below a valid origin is valid.
+    (/^\/[\w%.~-]*(?:\?|$)/.test(url) || parseUrl(url, origin) !== undefined)
   )
+}
+
+function isValid(among: LRUCache<string, true>, text: string, check: () => boolean): boolean {
+  if (among.get(text)) return true
+  const isOne = check()
+  if (isOne) among.set(text, true)
+  return isOne
 }
 
 function isUtf8(url: string): boolean {

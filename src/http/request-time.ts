@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { endRequest, RequestEnded, RequestTime } from '../db/request-time.ts'
 import { within } from '../lib/within.ts'
 import type { Log } from '../log.ts'
-import { runInTime } from '../request-scope.ts'
+import { beginInTime, runInTime, runOutside } from '../request-scope.ts'
+import { Deadlines } from './deadlines.ts'
 import { refuse } from './error-body.ts'
 
 declare module 'fastify' {
@@ -42,10 +43,11 @@ export function prepareRequests(
  */
 export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): void {
   http.decorateRequest('preparedMs', 0)
+  const deadlines = new Deadlines(runOutside)
   http.addHook('preHandler', (request, reply, done) => {
     const leftMs = Math.max(0, ms - request.preparedMs)
     const time = new RequestTime(leftMs)
-    const timer = setTimeout(() => {
+    const answerLate = () => {
       if (reply.sent || reply.raw.headersSent) return
       const late = new RequestEnded(
         'The request took too long. Repeat a mutation with the same clientMutationId.',
@@ -53,12 +55,15 @@ export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): v
       time.end(late)
       log.error({ requestId: request.id, code: late.code, ms }, 'request took too long')
       refuse(reply, late.code, late.message)
-    }, leftMs)
-    reply.raw.once('close', () => {
-      clearTimeout(timer)
+    }
+    const end = () => runInTime(time, answerLate)
+    const deadline = { at: performance.now() + leftMs, end }
+    deadlines.add(deadline)
+    reply.raw.on('close', () => {
+      deadlines.delete(deadline)
       time.end(answered)
     })
-    runInTime(time, done)
+    beginInTime(time, done)
   })
   // A field that fails may end a response before other fields are read.
   http.addHook('onSend', (_, _reply, _payload, done) => {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type ActiveSpan, endSpan, runInSpan, startSpan } from '../tracing/spans.ts'
+import { type ActiveSpan, endSpan, isTracing, runInSpan, startSpan } from '../tracing/spans.ts'
 
 /**
  * Traces each request to its end, except probes. The header `traceparent` of a client continues the trace of the client.
@@ -9,7 +9,7 @@ export function traceRequests(http: FastifyInstance): void {
   const spans = new WeakMap<FastifyRequest, ActiveSpan>()
   http.addHook('onRequest', (request, reply, done) => {
     const { probe, url: route = 'other' } = request.routeOptions.config
-    if (probe) return done()
+    if (probe || !isTracing()) return done()
     const span = startSpan(`${request.method} ${route}`, {
       kind: 'SERVER',
       attributes: {
@@ -21,7 +21,7 @@ export function traceRequests(http: FastifyInstance): void {
     })
     if (!span) return done()
     spans.set(request, { span })
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       const isAnswered = reply.raw.writableFinished
       if (isAnswered) span.setAttribute('http.response.status_code', reply.statusCode)
       span.setAttribute('feedline.request.commands', request.scope?.commands ?? 0)
@@ -31,5 +31,8 @@ export function traceRequests(http: FastifyInstance): void {
     })
     done()
   })
-  http.addHook('preHandler', (request, _, done) => runInSpan(spans.get(request), done))
+  http.addHook('preHandler', (request, _, done) => {
+    if (isTracing()) runInSpan(spans.get(request), done)
+    else done()
+  })
 }

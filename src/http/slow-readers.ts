@@ -36,7 +36,7 @@ class UnreadAnswers {
     this.remove(response)
     this.answers.set(response, { bytes, since: performance.now() })
     this.bytes += bytes
-    if (!isKnown) response.once('close', () => this.remove(response))
+    if (!isKnown) response.on('close', () => this.remove(response))
   }
 
   endAbove(bytesMax: number): void {

@@ -32,7 +32,7 @@ export class UnreadableRequests {
     server.prependListener('request', ({ socket }, response) => {
       const responses = this.unanswered.get(socket) ?? new Set()
       this.unanswered.set(socket, responses.add(response))
-      response.once('close', () => responses.delete(response))
+      response.on('close', () => responses.delete(response))
     })
   }
 

@@ -66,9 +66,13 @@ export class TokenBuckets {
     const { isAllowed, left } = this.without(key, tokens, nowMs, paid)
     this.buckets.delete(key)
     if (left < this.perMinute) this.buckets.set(key, { tokens: left, atMs: nowMs })
-    const [oldest] = this.buckets.keys()
-    if (this.buckets.size > bucketsMax && oldest !== undefined) this.buckets.delete(oldest)
+    if (this.buckets.size > bucketsMax) this.deleteOldest()
     return bucketState(this.perMinute, tokens - paid, { isAllowed, left })
+  }
+
+  private deleteOldest(): void {
+    const [oldest] = this.buckets.keys()
+    if (oldest !== undefined) this.buckets.delete(oldest)
   }
 
   private without(key: string, tokens: number, nowMs: number, paid: number) {

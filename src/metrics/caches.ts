@@ -2,11 +2,22 @@ import { Counter } from 'prom-client'
 import { MeasuredGauge } from './measured.ts'
 import { registry } from './registry.ts'
 
-const cacheReads = new Counter({
+/** The reads of each cache since the start, by its name. A counter of prom-client looks its labels up at each read. */
+const reads = new Map<string, Record<'hit' | 'miss', number>>()
+
+new Counter({
   name: 'feedline_cache_reads_total',
   help: 'Reads of a cache by result: hit or miss',
   labelNames: ['cache', 'result'],
   registers: [registry],
+  collect() {
+    this.reset()
+    for (const [cache, counts] of reads) {
+      for (const result of ['hit', 'miss'] as const) {
+        if (counts[result] > 0) this.inc({ cache, result }, counts[result])
+      }
+    }
+  },
 })
 
 const cacheBytes = new MeasuredGauge({
@@ -28,6 +39,11 @@ cacheBytes.readFrom(async () =>
  */
 export function measureCache(cache: string, readBytes: () => number) {
   sizes.set(cache, readBytes)
-  const [hits, misses] = [cacheReads.labels(cache, 'hit'), cacheReads.labels(cache, 'miss')]
-  return { countRead: (isHit: boolean) => (isHit ? hits : misses).inc() }
+  const counts = reads.get(cache) ?? { hit: 0, miss: 0 }
+  reads.set(cache, counts)
+  return {
+    countRead: (isHit: boolean): void => {
+      counts[isHit ? 'hit' : 'miss']++
+    },
+  }
 }

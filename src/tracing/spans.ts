@@ -36,6 +36,9 @@ export function useTracer(next: Tracer | undefined): void {
   tracer = next
 }
 
+/** Whether spans are created. */
+export const isTracing = (): boolean => tracer !== undefined
+
 /** Begins a span, in a trace of its own without a parent. @returns undefined while tracing is off. */
 export function startSpan(name: string, start: SpanStart = {}): Span | undefined {
   if (!tracer) return undefined

@@ -74,14 +74,13 @@ async function findAsked(
 ): Promise<Asked | undefined> {
   const { read, state } = request
   if (!isGraphql(request) || !read?.document || !state) return undefined
-  if (registersDocument(request, persisted)) return undefined
-  const { signIn, client } = await senderOf(request)
   const operation = operationOf(request)
-  if (!signIn || !operation) return undefined
+  const plan = operation && plans.find(read.document, operation.operationName)
+  if (!plan || registersDocument(request, persisted)) return undefined
+  const { signIn, client } = await senderOf(request)
   const { operationName, variables } = operation
-  const plan = plans.find(read.document, operationName)
-  const prepared = plan?.prepare(variables)
-  if (!plan || !prepared || prepared.cost > limits.cost) return undefined
+  const prepared = plan.prepare(variables)
+  if (!signIn || !prepared || prepared.cost > limits.cost) return undefined
   const place = placeOf(feed, prepared.args)
   if (!place) return undefined
   const label = operationLabelOf(operationName, true)

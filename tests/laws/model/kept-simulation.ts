@@ -105,14 +105,6 @@ const query = `query ($first: Int, $strategy: FeedStrategy, $group: String) {
   }
 }`
 
-/** A request for a page of the home timeline, or of a group. */
-interface AskedPage {
-  readonly reader: UserId
-  readonly first: number
-  readonly strategy: FeedStrategyName
-  readonly group: string | undefined
-}
-
 interface AnsweredEdge {
   readonly node: {
     readonly id: string

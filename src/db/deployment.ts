@@ -31,7 +31,7 @@ interface Difference {
 export const differences = {
   memory: {
     mechanism: 'posts, accounts and relations in memory, `PAGE_CACHE_MB`',
-    replicaSet: '[kept true by a log](../adr/26-one-log-keeps-memory-true.md)',
+    replicaSet: '[kept true by a log](../adr/27-one-log-keeps-memory-true.md)',
     shardedCluster: {
       does: 'none',
       why: 'a transaction may be visible on one shard before another',

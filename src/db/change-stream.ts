@@ -70,7 +70,8 @@ export class ChangeStream {
           cursor: { batchSize: 0 },
           readConcern: { level: 'majority' },
         },
-        { session },
+        // Otherwise one of a thousand cursors has an id that the driver sends back as another type.
+        { session, promoteLongs: false },
       )
       const collection = cursor.ns.slice(cursor.ns.indexOf('.') + 1)
       return new ChangeStream(db, session, { id: cursor.id, collection }, primary)

@@ -24,7 +24,7 @@ const server = { url: '' }
 let users = 0
 
 beforeAll(async () => {
-  set = await replicaSet({ isElectable: true })
+  set = await replicaSet({ takeover: 'temporary' })
   client = await MongoClient.connect(set.uri)
   const process = feedline(['serve'], { MONGODB_URI: set.uri, PORT: '0' })
   const [, url = ''] = await process.says(/GraphQL: (http:\S+)\/graphql/)

@@ -12,6 +12,8 @@ import { patient } from './patience.ts'
 /** A replica set of three members. Disposing of it kills them. */
 export interface ReplicaSet extends AsyncDisposable {
   readonly uri: string
+  /** The members, as `host:port`. */
+  readonly hosts: readonly string[]
   /** Pauses or resumes replication to the secondaries. While it is paused, no majority has new writes. */
   readonly setReplicating: (on: boolean) => Promise<void>
   /** Kills one of the two secondaries, which stays down. */
@@ -24,11 +26,19 @@ export interface ReplicaSet extends AsyncDisposable {
 
 const primaryMsMax = patient(60_000)
 
+/** The priorities of the second and the third member. The first has 2. */
+const otherPriorities = { none: 0, temporary: 1, lasting: 2 }
+
 /**
  * Starts three members, on a folder in memory if possible, and waits for their primary, which is the first.
- * @param isElectable whether another member takes over while the first is away. Default: none does.
+ * @param takeover whether another member takes over while the first is away, and then stays the primary. Default: none
+ * takes over.
  */
-export async function replicaSet({ isElectable = false } = {}): Promise<ReplicaSet> {
+export async function replicaSet({
+  takeover = 'none',
+}: {
+  readonly takeover?: keyof typeof otherPriorities
+} = {}): Promise<ReplicaSet> {
   const folder = await mkdtemp(join('/dev/shm', 'feedline-set-')).catch(() =>
     mkdtemp(join(tmpdir(), 'feedline-set-')),
   )
@@ -52,13 +62,14 @@ export async function replicaSet({ isElectable = false } = {}): Promise<ReplicaS
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    await initiate(hosts, isElectable ? 1 : 0)
+    await initiate(hosts, otherPriorities[takeover])
   } catch (error) {
     await end()
     throw error
   }
   return {
     uri: `mongodb://${hosts.join(',')}/?replicaSet=${replicaSetName}`,
+    hosts,
     setReplicating: async (on) => {
       const mode = on ? 'off' : 'alwaysOn'
       await Promise.all(
@@ -85,8 +96,8 @@ export async function replicaSet({ isElectable = false } = {}): Promise<ReplicaS
   }
 }
 
-/** The first member becomes the primary: the others have a lower priority. */
-async function initiate(hosts: readonly string[], otherPriority: 0 | 1): Promise<void> {
+/** The first member becomes the primary: it stands for election, and the others have no higher priority. */
+async function initiate(hosts: readonly string[], otherPriority: number): Promise<void> {
   const [first = ''] = hosts
   const members = hosts.map((host, _id) => ({ _id, host, priority: _id === 0 ? 2 : otherPriority }))
   const settings = { heartbeatIntervalMillis: 200, electionTimeoutMillis: 2_000 }
@@ -104,9 +115,15 @@ async function initiate(hosts: readonly string[], otherPriority: 0 | 1): Promise
 const firstIsPrimary = ([first = '']: readonly string[]) =>
   succeeds(async () => (await onMember(first, { hello: 1 })).isWritablePrimary)
 
-async function primaryOf(hosts: readonly string[]): Promise<string> {
-  const [member = ''] = hosts
-  return (await onMember(member, { hello: 1 })).primary
+/** Waits until a member is the primary. */
+export async function primaryOf(hosts: readonly string[]): Promise<string> {
+  let primary: string | undefined
+  await succeeds(async () => {
+    const states = await Promise.all(hosts.map((host) => onMember(host, { hello: 1 })))
+    primary = hosts.find((_, n) => states[n]?.isWritablePrimary)
+    return primary !== undefined
+  })
+  return primary as string
 }
 
 /** Repeats `check` until it is true. */
@@ -120,7 +137,8 @@ async function succeeds(check: () => Promise<boolean>): Promise<void> {
   throw new Error('the replica set has no primary')
 }
 
-async function onMember(host: string, command: object) {
+/** Runs a command on one member. */
+export async function onMember(host: string, command: object) {
   const client = new MongoClient(`mongodb://${host}/`, {
     directConnection: true,
     serverSelectionTimeoutMS: 2_000,

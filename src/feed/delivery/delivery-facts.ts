@@ -90,7 +90,8 @@ export class DeliveryFactsReader {
     return {
       registered: row.registered,
       entry: post && toEntry({ id, author, text: post.text }, this.parts.contents),
-      followers: after === '' && row.followers.length < windowSize ? row.followers.length : undefined,
+      followers:
+        after === '' && row.followers.length < windowSize ? row.followers.length : undefined,
       window: upTo === undefined ? row.followers : row.followers.filter((one) => one <= upTo),
     }
   }

@@ -11,7 +11,6 @@ export interface Tx {
 /** The driver's types for signatures outside db/. Only db/ imports values of the driver. */
 export type {
   AnyBulkWriteOperation,
-  BulkWriteOptions,
   Collection,
   Condition,
   Db,

@@ -203,18 +203,10 @@ const deadlineError = (cause: unknown): DomainError =>
       )
     : noAnswer(cause, nothingChanged)
 
-class UnknownOutcome extends DomainError {
-  constructor(cause: unknown) {
-    super(
-      'UNAVAILABLE',
-      'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
-      { cause },
-    )
-  }
-}
-
 /** The error of a write that may have been committed. */
-export const unknownOutcome = (cause?: unknown): DomainError => new UnknownOutcome(cause)
-
-/** Whether a write that failed with this error may have been committed. */
-export const isOutcomeUnknown = (error: unknown): boolean => error instanceof UnknownOutcome
+export const unknownOutcome = (cause?: unknown): DomainError =>
+  new DomainError(
+    'UNAVAILABLE',
+    'It is not known whether the change was made. Repeat the mutation with the same clientMutationId.',
+    { cause },
+  )

@@ -3,7 +3,6 @@ import { isDuplicateKey } from '../db/errors.ts'
 import { type FirstResult, findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
-import type { NeedsJobs } from '../feed/registry/needs-jobs.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
@@ -27,6 +26,13 @@ export interface NewPost {
 
 /** A repeat of an earlier mutation has only the reference of the post, which may be deleted. */
 export type Published = Post | FirstResult<Post>
+
+/**
+ * Whether the posts of a transaction need jobs.
+ * @returns false only if no strategy that stores timelines is registered in the snapshot of the transaction, and the
+ *   back-fill of a later registration reads the posts.
+ */
+export type NeedsJobs = (tx: Tx) => Promise<boolean>
 
 /** What posts are published with. */
 export interface PublishingParts {

@@ -187,7 +187,6 @@ describe('configuration', () => {
   })
 
   test.each([
-    ['HYBRID_THRESHOLD', 'INBOX'],
     ['INBOX_ENTRIES_MAX', 'TIMELINE_DAYS_MAX'],
     ['INBOX_DAYS_MAX', 'TIMELINE_DAYS_MAX'],
     ['SIZED_BUCKET_ENTRIES_MAX', 'TIMELINE_DAYS_MAX'],

@@ -44,8 +44,9 @@ export class Delivery {
 
   /**
    * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
-   * One command for the facts, or up to four that concurrent deliveries share, and one to count at least 2,000 followers.
-   * Three for each 2,000 followers, and the commands of the strategies. From 8,000 followers on, the job is split by ranges of followers.
+   * One command for the facts, or up to four that concurrent deliveries share, and one to count 2,000 followers or more.
+   * Three for each 2,000 followers, and the commands of the strategies. From 8,000 followers on, the job is split by
+   * ranges of followers.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
@@ -54,7 +55,7 @@ export class Delivery {
     const { author } = post
     const waited = await walks.ranges.wait(run)
     if (waited) return waited === 'ended' ? undefined : waited
-    // Most likely no strategy is registered. Then no other command is needed.
+    // On a sharded cluster, posts have jobs also while no strategy is registered.
     const isIdle = (await registry.lastSeen()).size === 0
     if (isIdle && (await registry.read()).size === 0) return undefined
     const { after } = positionOf(run, range)

@@ -1,7 +1,7 @@
 import { requestTimeout } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Mechanisms } from '../../db/mechanisms.ts'
-import type { Tx } from '../../db/transaction.ts'
+import type { NeedsJobs } from '../../posts/publish-posts.ts'
 
 /**
  * How long a transaction may be open, in milliseconds, with a margin for clocks. A back-fill that begins this long after
@@ -10,14 +10,8 @@ import type { Tx } from '../../db/transaction.ts'
 export const transactionMsMax = 20_000
 
 /**
- * Whether the posts of a transaction need jobs.
- * @returns false only if no strategy is registered in the snapshot of the transaction. Then a registration that commits
- *   later reads the posts with its back-fill: see {@link transactionMsMax}.
- */
-export type NeedsJobs = (tx: Tx) => Promise<boolean>
-
-/**
- * Reads whether posts need jobs. One command. None on a sharded cluster, and while a process of an earlier release may
+ * Reads in the snapshot of a transaction whether its posts need jobs. They do if a strategy is registered, also while it
+ * is dropped. A later one waits for {@link transactionMsMax}. One command. None on a sharded cluster, and while a process of an earlier release may
  * begin a back-fill at once: all posts have jobs then.
  */
 export const createNeedsJobs =

@@ -6,7 +6,7 @@ import { handle } from '../../support/services.ts'
 
 /** The users of the races of law L1. */
 export const people = ['ann', 'ben', 'carl', 'dora', 'eve'].map(handle)
-export const [reader, fan, author, other, late] = people as [UserId, UserId, UserId, UserId, UserId]
+export const [reader, fan, author, other] = people as [UserId, UserId, UserId, UserId]
 
 /** One step of a process. */
 export type Step = (main: Services) => Promise<unknown>

@@ -2,8 +2,6 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { pino } from 'pino'
 import { handleRequests } from '../child-process.ts'
 
@@ -20,10 +18,9 @@ const app = await startApp(readConfig(), createLog('info', pino.destination('/de
 // No request comes before the server says that it is ready.
 while (!(await isReady())) await sleep(20)
 handleRequests(
-  (message: { readonly cpu?: true; readonly memory?: true; readonly rss?: true }) => {
+  (message: { readonly cpu?: true; readonly rss?: true }) => {
     if (message.cpu) return process.cpuUsage()
     if (message.rss) return { rss: process.memoryUsage.rss() }
-    if (message.memory) return measureMemory()
     return { port: Number(new URL(app.url).port) }
   },
   async () => app[Symbol.asyncDispose](),
@@ -34,12 +31,4 @@ async function isReady(): Promise<boolean> {
   const [answer] = await once(get(`${app.adminUrl}/readyz`, { agent: false }), 'response')
   answer.resume()
   return answer.statusCode === 200
-}
-
-/** The memory of this process after a garbage collection, in bytes. */
-function measureMemory() {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  const { rss, heapUsed, external } = process.memoryUsage()
-  return { rss, used: heapUsed + external }
 }

@@ -9,7 +9,7 @@ import { runDueJobs } from '../feeds/feeds-database.ts'
 import { readPage } from '../feeds/pages.ts'
 import { runClosedLoop } from '../load.ts'
 import { type BenchOptions, sizeOf } from '../options.ts'
-import { readMongodCpuUs } from '../reads/feedline-sides.ts'
+import { readMongodCpuUs } from '../reads/feedline-side.ts'
 import { collectRounds, defineSide, type ScaleKey } from './side.ts'
 
 const celebrities = [100_000, 1_000] as const

@@ -44,6 +44,8 @@ handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
     connections,
     ...(amount === undefined ? { duration: ms / 1000 } : { amount }),
     sampleInt: 100,
+    // In seconds. A busy machine takes longer than the standard ten.
+    timeout: 60,
     // A mutation gets another clientMutationId each time it is sent.
     idReplacement: requests.some(({ body }) => `${body ?? ''}`.includes(newIdEachTime)),
     verifyBody: (body) => {

@@ -9,7 +9,7 @@ export interface Audience {
   readonly hub: UserId
   /** People with about forty followers. */
   readonly composers: readonly UserId[]
-  /** Authors whom the whole crowd follows. */
+  /** Authors that the whole crowd follows. */
   readonly speakers: readonly UserId[]
   /** Accounts who follow the speakers alone, until they follow people. */
   readonly crowd: readonly UserId[]

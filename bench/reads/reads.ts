@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type Child, startChild } from '../child-process.ts'
 import { readVersions } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'
@@ -67,7 +67,7 @@ export async function benchmarkReads(options: BenchOptions) {
     const bench: Bench = { feedline, rival: rival?.side, data, load, options }
     const { readers, few, many } = data.audience
     const others = [...few.slice(0, comparedOthers), ...many.slice(0, comparedOthers)]
-    await verifySides(sidesOf(bench), [...readers.slice(0, comparedReaders), ...others])
+    await verifySides(listSides(bench), [...readers.slice(0, comparedReaders), ...others])
     log('the pages of all sides are equal')
     const rounds = await measureRounds(bench, wanted)
     const memory = wanted.includes('memory') ? await measureMemories(bench) : {}
@@ -77,9 +77,11 @@ export async function benchmarkReads(options: BenchOptions) {
     const versions = [...(await readVersions(data.first)), ...(rival ? [rival.version] : [])]
     print(`${versions.join(', ')}\n`)
     print(formatKeyTable(keys))
-    for (const { name, promise } of sidesOf(bench)) print(`${name}: ${promise}`)
+    for (const { name, promise } of listSides(bench)) print(`${name}: ${promise}`)
     print(`\n${formatRowTables(medians)}`)
-    for (const path of await writeReadsCharts(options.plots, medians)) log(`wrote ${path}`)
+    const isWhole = options.sides.length === 0 && options.rows.length === 0
+    const paths = isWhole ? await writeReadsCharts(options.plots, medians) : []
+    for (const path of paths) log(`wrote ${path}`)
     return { ...formatKeys(keys), versions, medians, memory, log: logCosts, rounds }
   } finally {
     for (const part of opened.toReversed()) await part[Symbol.asyncDispose]()
@@ -100,7 +102,7 @@ async function openStrategies(
   return sides
 }
 
-const sidesOf = ({ feedline, rival }: Bench): readonly Side[] => [
+const listSides = ({ feedline, rival }: Bench): readonly Side[] => [
   ...feedline,
   ...(rival ? [rival] : []),
 ]
@@ -122,7 +124,7 @@ async function measureRounds(bench: Bench, wanted: readonly string[]): Promise<R
   )
   const all = selected.map((name): Row => rows[name])
   const warmed = all.flatMap(({ request }) => request ?? [])
-  for (const side of sidesOf(bench)) {
+  for (const side of listSides(bench)) {
     log(`warm-up, ${side.name}`)
     await warmUp(createVisit(bench, side, 0), warmed)
   }
@@ -131,7 +133,7 @@ async function measureRounds(bench: Bench, wanted: readonly string[]): Promise<R
     const started: AsyncDisposable[] = []
     const visits: Visit[] = []
     try {
-      for (const side of sidesOf(bench)) {
+      for (const side of listSides(bench)) {
         const visit = { ...createVisit(bench, side, round), warmUpMs: warmUpMs / 2 }
         if (!all.some(({ group }) => freshGroups.includes(group))) visits.push(visit)
         else {
@@ -166,7 +168,7 @@ async function measureRounds(bench: Bench, wanted: readonly string[]): Promise<R
 /** The memory at rest of as many processes as there are rounds. The last one takes the mix. */
 async function measureMemories(bench: Bench): Promise<Record<string, ServerMemory[]>> {
   const { rounds, memoryMs, log } = bench.options
-  const all: Record<FeedStrategyName | string, ServerMemory[]> = {}
+  const all: Record<string, ServerMemory[]> = {}
   for (const side of bench.feedline) {
     log(`memory, ${side.name}`)
     const measured: ServerMemory[] = []

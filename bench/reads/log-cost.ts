@@ -54,7 +54,8 @@ export async function measureLogCost(
   }
   const measureWith = async () => {
     await using server = await side.start([])
-    return measureBoth(server)
+    // The server must not end before.
+    return await measureBoth(server)
   }
   const first = round % 2 === 0 ? await measureBoth() : undefined
   const whole = await measureWith()

@@ -18,8 +18,13 @@ export interface BenchOptions {
   readonly graph?: string | undefined
   /** The first rate of the open loop, in operations per second. */
   readonly rate: number
-  /** The sides of `scale`, or the graphs of `capacity`, that run, by name. Empty: all of them. */
+  /**
+   * The sides of `scale`, the graphs of `capacity` or the strategies of `reads` that run, by name. Empty: all of them, or
+   * the default strategy.
+   */
   readonly sides: readonly string[]
+  /** The rows of `reads`, or groups of them, that run, by name. Empty: all of them. */
+  readonly rows: readonly string[]
   /** The folder for plots. */
   readonly plots: string
   /** Logs a line about the progress. */

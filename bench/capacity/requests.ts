@@ -2,7 +2,7 @@ import { postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { newIdEachTime } from '../idempotency.ts'
 import { pollOperation, readOperation } from '../reads/documents.ts'
-import { graphqlRequest } from '../reads/feedline-sides.ts'
+import { graphqlRequest } from '../reads/side.ts'
 import { syntheticPosts } from './synthetic-posts.ts'
 import type { LoadRequest } from './system.ts'
 

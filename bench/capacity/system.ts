@@ -11,7 +11,7 @@ import { clearBuckets, type FeedsDatabase, maintainOnly } from '../feeds/feeds-d
 import { type Server, startServer } from '../feeds/http.ts'
 import type { HttpLoadResult, LoadJob } from '../feeds/load-process.ts'
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
-import { readMongodCpuUs } from '../reads/feedline-sides.ts'
+import { readMongodCpuUs } from '../reads/feedline-side.ts'
 import { tokenSecret } from '../tokens.ts'
 
 /** What operations cost: processor time of server and mongod, bytes of the oplog, and written documents. */

@@ -19,10 +19,9 @@ const app = await startApp(readConfig(), createLog('info', linesTo('/dev/null'))
 // No request comes before the server says that it is ready.
 while (!(await isReady())) await sleep(20)
 handleRequests(
-  (message: { readonly cpu?: true; readonly memory?: true; readonly rss?: true }) => {
+  (message: { readonly cpu?: true; readonly rss?: true }) => {
     if (message.cpu) return process.cpuUsage()
     if (message.rss) return { rss: process.memoryUsage.rss() }
-    if (message.memory) return measureMemory()
     return { port: Number(new URL(app.url).port) }
   },
   async () => app[Symbol.asyncDispose](),
@@ -33,12 +32,4 @@ async function isReady(): Promise<boolean> {
   const [answer] = await once(get(`${app.adminUrl}/readyz`, { agent: false }), 'response')
   answer.resume()
   return answer.statusCode === 200
-}
-
-/** The memory of this process after a garbage collection, in bytes. */
-function measureMemory() {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  const { rss, heapUsed, external } = process.memoryUsage()
-  return { rss, used: heapUsed + external }
 }

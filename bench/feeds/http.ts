@@ -9,16 +9,8 @@ export interface Server extends AsyncDisposable {
   readonly port: number
   /** The processor time of the process in microseconds, in user and system mode. */
   readCpuTimeUs(): Promise<number>
-  /** The memory of the process after a garbage collection. Only Feedline's server answers it. */
-  readMemory(): Promise<Memory>
   /** The resident memory of the process as it is, in bytes. Only Feedline's server answers it. */
   readRss(): Promise<number>
-}
-
-/** The resident memory of a process, and the part that its objects and buffers use, in bytes. */
-export interface Memory {
-  readonly rss: number
-  readonly used: number
 }
 
 /** Starts the server at `file`, relative to this folder, as compiled JavaScript. Its process must answer `message` with the port. */
@@ -35,7 +27,6 @@ export async function startServer(
       const { user, system } = await child.sendRequest<NodeJS.CpuUsage>({ cpu: true })
       return user + system
     },
-    readMemory: () => child.sendRequest<Memory>({ memory: true }),
     readRss: async () => (await child.sendRequest<{ rss: number }>({ rss: true })).rss,
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   }

@@ -6,7 +6,8 @@ import { quantile } from '../statistics.ts'
 
 /** One load: HTTP requests that are sent in turn over keep-alive connections, each after the last answer. */
 export interface LoadJob {
-  readonly port: number
+  /** The port of the server, or of servers that share the connections. */
+  readonly port: number | readonly number[]
   readonly requests: readonly Pick<Request, 'headers' | 'body' | 'method' | 'path'>[]
   readonly connections: number
   readonly ms: number
@@ -14,10 +15,12 @@ export interface LoadJob {
   readonly amount?: number
   /** The wanted status of every answer. Default: 200. */
   readonly status?: number
+  /** A part of every answer. */
+  readonly answer?: string
 }
 
 /**
- * The result of a load. The load fails if an answer has another status, or if its body begins with errors.
+ * The result of a load. The load fails if an answer has another status or lacks its part, or if its body begins with errors.
  * `bytes` is the mean size of an answer. Only a load with an amount lists its latencies.
  */
 export interface HttpLoadResult extends LoadResult {
@@ -28,21 +31,27 @@ export interface HttpLoadResult extends LoadResult {
 }
 
 handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
-  const { port, requests, connections, ms, amount, status = 200 } = job
+  const { port, requests, connections, ms, amount, status = 200, answer = '' } = job
   // The latencies of autocannon's report are whole milliseconds.
   const latenciesMs: number[] = []
   let [bytes, opened, wrong] = [0, 0, 0]
   // autocannon ends with an interval, and it begins by preparing all requests.
   let [begin, end] = [0, 0]
   const options: Options = {
-    url: `http://127.0.0.1:${port}/graphql`,
+    // Its types do not know that it takes several.
+    url: [port].flat().map((each) => `http://127.0.0.1:${each}/graphql`) as unknown as string,
     method: 'POST',
     connections,
     ...(amount === undefined ? { duration: ms / 1000 } : { amount }),
     sampleInt: 100,
+    // In seconds. A busy machine takes longer than the standard ten.
+    timeout: 60,
     // A mutation gets another clientMutationId each time it is sent.
     idReplacement: requests.some(({ body }) => `${body ?? ''}`.includes(newIdEachTime)),
-    verifyBody: (body) => !String(body).startsWith('{"errors"'),
+    verifyBody: (body) => {
+      const text = String(body)
+      return !text.startsWith('{"errors"') && text.includes(answer)
+    },
     // Each connection begins with another request. With an amount, autocannon gives the first ones one more.
     setupClient: (client) => {
       const [share, rest] = [
@@ -68,7 +77,7 @@ handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
   })
   if (wrong + errors + mismatches > 0)
     throw new Error(
-      `${wrong} answers are not ${status}, ${mismatches} have errors, ${errors} failed`,
+      `${wrong} answers are not ${status}, ${mismatches} have errors or another body, ${errors} failed`,
     )
   const seconds = (end - begin) / 1000
   return {

@@ -5,24 +5,11 @@ import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 
-const pageInfo = 'pageInfo { hasNextPage endCursor }'
-const countFields = 'id text createdAt author { handle name avatarUrl } likeCount viewerHasLiked'
-
-/** The first page, with fields that never change: the rivals behind GraphQL take the same documents. */
-export const immutablePage = `query ImmutablePage($first: Int!) {
-  timeline(first: $first) { edges { node { id text createdAt author { handle } } cursor } ${pageInfo} }
-}`
-
-/** The first page with names, avatars, counts and the viewer's flags. */
-export const pageWithCounts = `query PageWithCounts($first: Int!) {
-  timeline(first: $first) { edges { node { ${countFields} } cursor } ${pageInfo} }
-}`
-
-/** The newest posts of an author. */
-export const profile = (type: 'ID' | 'String') => `query Profile($handle: ${type}!, $first: Int!) {
-  user(handle: $handle) {
-    handle
-    posts(first: $first) { edges { node { ${countFields} } cursor } ${pageInfo} }
+/** The first page with names, pictures, counts and the viewer's flags. The rival takes the same document. */
+export const page = `query Page($first: Int!) {
+  timeline(first: $first) {
+    edges { node { id text createdAt author { handle name avatarUrl } likeCount viewerHasLiked } cursor }
+    pageInfo { hasNextPage endCursor }
   }
 }`
 

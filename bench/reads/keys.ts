@@ -1,184 +1,136 @@
+import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { quantile } from '../statistics.ts'
-import { type ReadStrategy, readStrategies } from './data.ts'
-import type { SideResults } from './loads.ts'
+import type { LogCost } from './log-cost.ts'
+import type { ReadResult } from './measure.ts'
 import type { ServerMemory } from './memory.ts'
-import { rivalNames, rivalsMissing } from './rival-names.ts'
-import type { LoadName } from './side.ts'
+import { rivalMissing, rivalName } from './rival-side.ts'
+import { type Row, type RowName, rowNames, rows } from './rows.ts'
 
-/** The results of one round, by the name of the side. */
-export interface ReadsRound {
-  readonly loads: Readonly<Record<string, SideResults>>
-  /** Operations per second of the mix in open loop. */
-  readonly openMix: Readonly<Record<string, number>>
-}
+/** The results of a round: of each row, by the name of the side. */
+export type ReadsRound = Readonly<Partial<Record<RowName, Readonly<Record<string, ReadResult>>>>>
 
-/** The results of all rounds, and the memory of servers. */
+/** The results of all rounds, and those of Feedline alone, by strategy. */
 export interface ReadsResults {
   readonly rounds: readonly ReadsRound[]
-  readonly memory: Readonly<Record<ReadStrategy, ServerMemory>>
+  readonly memory: Readonly<Record<string, readonly ServerMemory[]>>
+  readonly log: Readonly<Record<string, readonly LogCost[]>>
 }
+
+/** The strategy whose values the keys are: the one that a server has by default. */
+export const defaultStrategy: FeedStrategyName = 'FANOUT_ON_READ'
 
 /** A value with its quartiles, or why it could not be measured. */
 export type Measured =
   | { readonly value: number; readonly quartiles: readonly [number, number] }
   | { readonly reason: string }
 
-/** A value of each strategy that has it. The worse one counts. */
-export interface Key {
-  readonly worse: Measured
-  readonly byStrategy: Readonly<Partial<Record<ReadStrategy, Measured>>>
-  /** The bound of the worse value. */
-  readonly wanted: Bound | undefined
-}
-
 /** What a value must at least, or at most, be. */
 export type Bound = { readonly least: number } | { readonly most: number }
 
-type RivalName = keyof typeof rivalNames
-
-interface RatioKey {
-  readonly load: LoadName
-  readonly rival: RivalName
-  readonly least: number
-  /** Default: both. */
-  readonly strategy?: ReadStrategy
+/** The value of each strategy. That of the default strategy counts. */
+export interface Key {
+  readonly byStrategy: Readonly<Record<string, Measured>>
+  readonly wanted: Bound | undefined
 }
 
-/** The rates of Feedline over those of a rival under the same load. The first ones decide. */
-const ratioKeys: Readonly<Record<string, RatioKey>> = {
-  mix_vs_postgres_apollo: { load: 'mix', rival: 'postgresApollo', least: 0.8 },
-  mix_open_vs_postgres_apollo: { load: 'openMix', rival: 'postgresApollo', least: 0.8 },
-  page_first_visit_vs_postgres_apollo: { load: 'firstVisit', rival: 'postgresApollo', least: 1 },
-  page_kept_with_counts_vs_postgres_apollo: { load: 'kept', rival: 'postgresApollo', least: 2 },
-  compose_inbox_vs_postgres_apollo: {
-    ...({ load: 'compose', rival: 'postgresApollo', least: 0.3, strategy: 'INBOX' } as const),
-  },
-  compose_cache_vs_postgres_apollo: {
-    ...({ load: 'compose', rival: 'postgresApollo', least: 0.2, strategy: 'CACHE' } as const),
-  },
-  compose_inbox_vs_bare_grouped: {
-    ...({ load: 'compose', rival: 'bareGrouped', least: 0.9, strategy: 'INBOX' } as const),
-  },
-  compose_inbox_vs_redis_fsync: {
-    ...({ load: 'compose', rival: 'redisPlain', least: 0.3, strategy: 'INBOX' } as const),
-  },
-  compose_cache_vs_redis_fsync: {
-    ...({ load: 'compose', rival: 'redisPlain', least: 0.2, strategy: 'CACHE' } as const),
-  },
-  page_changed_vs_one_document: { load: 'changed', rival: 'oneDocument', least: 0.4 },
-  page_with_counts_vs_redis_checked_apollo: { load: 'kept', rival: 'redisApollo', least: 1 },
-  page_unchanged_vs_redis_checked_plain: { load: 'unchanged', rival: 'redisPlain', least: 1.6 },
-  poll_304_vs_redis_checked_plain: { load: 'poll304', rival: 'redisPlain', least: 0.8 },
-  poll_one_new_vs_redis_checked_plain: { load: 'pollNews', rival: 'redisPlain', least: 0.3 },
-  mix_vs_redis_checked_apollo: { load: 'openMix', rival: 'redisApollo', least: 0.45 },
-}
+const notMeasured = 'This run did not measure it.'
 
-const memoryKeys: Readonly<Record<string, readonly [keyof ServerMemory, Bound | undefined]>> = {
-  rss_at_rest_mb: ['rssAtRestMb', { most: 120 }],
-  rss_after_mix_mb: ['rssAfterMixMb', undefined],
-  rss_per_1000_readers_mb: ['rssPer1000ReadersMb', undefined],
-  used_per_1000_readers_mb: ['usedPer1000ReadersMb', undefined],
-}
-
-const median = (values: readonly number[]) => quantile(values, 0.5)
-
-/** The median of values with their quartiles. @returns `missing` if a round has no value. */
-export function measureMedian(values: readonly (number | undefined)[], missing: string): Measured {
-  const known = values.filter((value) => value !== undefined)
-  if (known.length === 0 || known.length < values.length) return { reason: missing }
-  if (!known.every(Number.isFinite)) return { reason: noAnswer }
-  return { value: median(known), quartiles: [quantile(known, 0.25), quantile(known, 0.75)] }
-}
-
-const noAnswer = 'In one of the rounds, no request was answered in time.'
-
-/** The ratio of two medians, with the quartiles of the ratios of the rounds. */
-export function measureRatio(
-  above: readonly (number | undefined)[],
-  below: readonly (number | undefined)[],
-  reason: string,
-): Measured {
-  const [top, bottom] = [measureMedian(above, reason), measureMedian(below, reason)]
-  if ('reason' in top) return top
-  if ('reason' in bottom) return bottom
-  const ratios = above.map((value, round) => (value ?? Number.NaN) / (below[round] ?? Number.NaN))
-  const spread = measureMedian(ratios, reason)
-  return 'reason' in spread ? spread : { ...spread, value: top.value / bottom.value }
-}
-
-/** The worse value: the lower rate or the higher cost. A reason if there is one. */
-function takeWorse(all: readonly Measured[], worse: 'lower' | 'higher'): Measured {
-  return all.reduce((first, second) => {
-    if ('reason' in first) return first
-    if ('reason' in second) return second
-    return (worse === 'lower') === first.value < second.value ? first : second
-  })
-}
-
-function createKey(
-  strategies: readonly ReadStrategy[],
-  measure: (strategy: ReadStrategy) => Measured,
-  wanted: Bound | undefined,
-): Key {
-  const all = strategies.map((strategy) => [strategy, measure(strategy)] as const)
-  const isLower = wanted !== undefined && 'least' in wanted
-  const measured = all.map(([, value]) => value)
-  const worse = takeWorse(measured, isLower ? 'lower' : 'higher')
-  return { worse, byStrategy: Object.fromEntries(all), wanted }
-}
-
-/** Computes the keys of the benchmark, in the order of the report. A key takes the strategy with the worse value. */
-export function computeKeys({ rounds, memory }: ReadsResults): Readonly<Record<string, Key>> {
-  const rates = (side: string, load: LoadName) =>
-    rounds.map(({ loads, openMix }) =>
-      load === 'openMix' ? openMix[side] : loads[side]?.[load]?.perSecond,
-    )
-  const serverUs = (side: string, load: LoadName) =>
-    rounds.map(({ loads }) => loads[side]?.[load]?.serverUs)
-  const ratios = Object.entries(ratioKeys).map(([key, { load, rival, least, strategy }]) => {
-    const below = rates(rivalNames[rival], load)
-    const missing = rival.startsWith('postgres') ? rivalsMissing.postgres : rivalsMissing.redis
-    const of = (name: ReadStrategy) => measureRatio(rates(name, load), below, missing)
-    return [key, createKey(strategy ? [strategy] : readStrategies, of, { least })] as const
-  })
-  const first = (name: ReadStrategy) =>
-    measureRatio(serverUs(name, 'firstRequests'), serverUs(name, 'firstVisit'), noAnswer)
-  const memoryOf = Object.entries(memoryKeys).map(([key, [part, wanted]]) => {
-    const of = (name: ReadStrategy) => measureMedian([memory[name][part]], noAnswer)
-    return [key, createKey(readStrategies, of, wanted)] as const
-  })
+/** The median of values with their quartiles. @returns `missing` without a value. */
+function measureMedian(values: readonly number[], missing = notMeasured): Measured {
+  const known = values.filter(Number.isFinite)
+  if (known.length === 0) return { reason: missing }
   return {
-    ...Object.fromEntries(ratios),
-    first_requests_vs_warm: createKey(readStrategies, first, { most: 3 }),
-    ...Object.fromEntries(memoryOf),
+    value: quantile(known, 0.5),
+    quartiles: [quantile(known, 0.25), quantile(known, 0.75)],
   }
 }
 
+/** The ratio of two medians, with the quartiles of the ratios of the rounds. */
+export function measureRatio(
+  above: readonly number[],
+  below: readonly number[],
+  missing?: string,
+): Measured {
+  const [top, bottom] = [measureMedian(above), measureMedian(below, missing)]
+  if ('reason' in top) return top
+  if ('reason' in bottom) return bottom
+  const ratios = measureMedian(above.map((value, round) => value / (below[round] ?? Number.NaN)))
+  return 'reason' in ratios ? ratios : { ...ratios, value: top.value / bottom.value }
+}
+
+/** Computes the keys of the benchmark, in the order of the report. */
+export function computeKeys(
+  { rounds, memory, log }: ReadsResults,
+  strategies: readonly FeedStrategyName[],
+): Readonly<Record<string, Key>> {
+  const valuesOf = (row: RowName, side: string, part: 'perSecond' | 'serverUs') =>
+    rounds.map((round) => round[row]?.[side]?.[part] ?? Number.NaN)
+  const createKey = (of: (strategy: string) => Measured, wanted?: Bound): Key => ({
+    byStrategy: Object.fromEntries(strategies.map((strategy) => [strategy, of(strategy)])),
+    wanted,
+  })
+  const ratios = rowNames
+    .filter((row) => row !== 'first_hundred')
+    .map((row) => {
+      const { least }: Row = rows[row]
+      const below = valuesOf(row, rivalName, 'perSecond')
+      const of = (strategy: string) =>
+        measureRatio(valuesOf(row, strategy, 'perSecond'), below, rivalMissing)
+      return [`${row}_vs_postgres_apollo`, createKey(of, least ? { least } : undefined)] as const
+    })
+  const firstHundred = (strategy: string) =>
+    measureRatio(
+      valuesOf('first_hundred', strategy, 'serverUs'),
+      valuesOf('page_first_visit', strategy, 'serverUs'),
+    )
+  const memoryOf = (part: keyof ServerMemory) => (strategy: string) =>
+    measureMedian(memory[strategy]?.map((measured) => measured[part]) ?? [])
+  const logOf = (part: keyof LogCost) => (strategy: string) =>
+    measureMedian(log[strategy]?.map(({ [part]: { server, database } }) => server + database) ?? [])
+  return {
+    ...Object.fromEntries(ratios),
+    first_hundred_vs_warm: createKey(firstHundred, { most: 4 }),
+    rss_at_rest_mb: createKey(memoryOf('atRestMb'), { most: 150 }),
+    rss_after_mix_mb: createKey(memoryOf('afterMixMb'), { most: 350 }),
+    log_idle_core: createKey(logOf('idle'), { most: 0.01 }),
+    log_240_posts_core: createKey(logOf('posts'), { most: 0.08 }),
+  }
+}
+
+/** The value that counts. */
+export const headlineOf = ({ byStrategy }: Key): Measured =>
+  byStrategy[defaultStrategy] ?? { reason: `This run did not measure ${defaultStrategy}.` }
+
 /** Whether a value is within its bound. Undefined without a value or a bound. */
-export function isWithin({ worse, wanted }: Key): boolean | undefined {
-  if (!wanted || 'reason' in worse) return undefined
-  return 'least' in wanted ? worse.value >= wanted.least : worse.value <= wanted.most
+export function isWithin(key: Key): boolean | undefined {
+  const measured = headlineOf(key)
+  if (!key.wanted || 'reason' in measured) return undefined
+  return 'least' in key.wanted
+    ? measured.value >= key.wanted.least
+    : measured.value <= key.wanted.most
 }
 
 /** The keys as JSON: values, values of each strategy, quartiles and reasons, each by key. A key without a value is null. */
 export function formatKeys(keys: Readonly<Record<string, Key>>) {
   const all = Object.entries(keys)
+  const mapAll = <T>(of: (key: Key) => T) =>
+    Object.fromEntries(all.map(([name, key]) => [name, of(key)]))
   const numberOf = (measured: Measured) => ('reason' in measured ? null : measured.value)
+  const present = <T>(of: (measured: Measured) => T | undefined) =>
+    Object.fromEntries(
+      all.flatMap(([name, key]) => {
+        const value = of(headlineOf(key))
+        return value === undefined ? [] : [[name, value]]
+      }),
+    )
   return {
-    ...Object.fromEntries(all.map(([key, { worse }]) => [key, numberOf(worse)])),
-    by_strategy: Object.fromEntries(
-      all.map(([key, { byStrategy }]) => [
-        key,
-        Object.fromEntries(
-          Object.entries(byStrategy).map(([name, measured]) => [name, numberOf(measured)]),
-        ),
-      ]),
+    ...mapAll((key) => numberOf(headlineOf(key))),
+    by_strategy: mapAll(({ byStrategy }) =>
+      Object.fromEntries(
+        Object.entries(byStrategy).map(([name, measured]) => [name, numberOf(measured)]),
+      ),
     ),
-    quartiles: Object.fromEntries(
-      all.flatMap(([key, { worse }]) => ('reason' in worse ? [] : [[key, worse.quartiles]])),
-    ),
-    reasons: Object.fromEntries(
-      all.flatMap(([key, { worse }]) => ('reason' in worse ? [[key, worse.reason]] : [])),
-    ),
+    quartiles: present((measured) => ('reason' in measured ? undefined : measured.quartiles)),
+    reasons: present((measured) => ('reason' in measured ? measured.reason : undefined)),
   }
 }

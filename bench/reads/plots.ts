@@ -1,59 +1,47 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { drawChart, linearScale, nameScale } from '../feeds/charts.ts'
-import { quantile } from '../statistics.ts'
-import type { ReadsRound } from './keys.ts'
-import { rivalNames } from './rival-names.ts'
-import { type LoadName, loadNames } from './side.ts'
+import type { medianRows } from './report.ts'
+import type { RowName } from './rows.ts'
 
-/** What each chart shows of all sides. */
+/** What each chart shows of all sides, with short names of rows. */
 const charts = {
-  pages: { title: 'Pages and mixes', loads: ['mix', 'firstVisit', 'changed', 'kept'] },
-  polls: { title: 'Polls', loads: ['poll304', 'pollNews'] },
-  writes: { title: 'Posts to about forty followers', loads: ['compose'] },
-} as const satisfies Record<string, { title: string; loads: readonly LoadName[] }>
-
-/** The sides by the short names below a chart. */
-const shortNames: Readonly<Record<string, string>> = {
-  [rivalNames.postgresApollo]: 'PG, Apollo',
-  [rivalNames.postgresPlain]: 'PG, http',
-  [rivalNames.redisApollo]: 'Redis, Apollo',
-  [rivalNames.redisPlain]: 'Redis, http',
-  [rivalNames.bareGrouped]: 'bare driver',
-}
-const legends: Readonly<Partial<Record<LoadName, string>>> = {
-  ...{
-    mix: 'mix, 6 : 1',
-    firstVisit: 'first visit',
-    changed: 'changed',
-    kept: 'kept, with counts',
+  pages: {
+    title: 'Pages and mixes',
+    rows: {
+      ...{ page_first_visit: 'first visit', page_second_visit: 'second visit' },
+      ...{ page_random_warm: 'at random', page_changed: 'changed' },
+      ...{ mix: 'mix', mix_two_processes: 'mix, two processes' },
+    },
   },
-}
+  polls: { title: 'Polls', rows: { poll_304: 'nothing new', poll_one_new: 'one new post' } },
+  writes: {
+    title: 'Posts, likes and follows',
+    rows: {
+      ...{ post_40: 'post to 40', post_2000: 'post to 2,000' },
+      ...{ like_spread: 'like', follow_spread: 'follow' },
+    },
+  },
+} as const satisfies Record<string, { title: string; rows: Partial<Record<RowName, string>> }>
 
 /** Draws requests per second, the median of all rounds. @returns the SVG of each chart by its name. */
 export function drawReadsCharts(
-  rounds: readonly Pick<ReadsRound, 'loads'>[],
+  medians: ReturnType<typeof medianRows>,
 ): Readonly<Record<keyof typeof charts, string>> {
-  const rateOf = (side: string, load: LoadName) => {
-    const rates = rounds.flatMap(({ loads }) => loads[side]?.[load]?.perSecond ?? [])
-    return rates.length === 0 ? undefined : quantile(rates, 0.5)
-  }
-  const drawn = Object.entries(charts).map(([name, { title, loads }]) => {
-    const sides = Object.keys(rounds[0]?.loads ?? {}).filter((side) =>
-      loads.some((load) => rateOf(side, load) !== undefined),
-    )
-    const series = loads.map((load) => ({
-      name: legends[load] ?? loadNames[load],
+  const drawn = Object.entries(charts).map(([name, { title, rows }]) => {
+    const names = Object.keys(rows) as RowName[]
+    const sides = [...new Set(names.flatMap((row) => Object.keys(medians[row] ?? {})))]
+    const series = Object.entries<string>(rows).map(([row, label]) => ({
+      name: label,
       points: sides.flatMap((side, x) => {
-        const rate = rateOf(side, load)
+        const rate = medians[row as RowName]?.[side]?.perSecond
         return rate === undefined ? [] : [[x, rate] as const]
       }),
     }))
     const highest = Math.max(0, ...series.flatMap(({ points }) => points.map(([, y]) => y)))
-    const labels = sides.map((side) => shortNames[side] ?? side)
     const chart = drawChart({
       ...{ title, axes: ['', 'per second'], isLine: false, series },
-      scales: [nameScale(labels), linearScale(highest)],
+      scales: [nameScale(sides), linearScale(highest)],
     })
     return [name, chart]
   })
@@ -63,11 +51,11 @@ export function drawReadsCharts(
 /** Writes the charts as `NAME.svg`. @returns the paths. */
 export async function writeReadsCharts(
   folder: string,
-  rounds: readonly ReadsRound[],
+  medians: ReturnType<typeof medianRows>,
 ): Promise<string[]> {
   await mkdir(folder, { recursive: true })
   return Promise.all(
-    Object.entries(drawReadsCharts(rounds)).map(async ([name, content]) => {
+    Object.entries(drawReadsCharts(medians)).map(async ([name, content]) => {
       const path = join(folder, `${name}.svg`)
       await writeFile(path, content)
       return path

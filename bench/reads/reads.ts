@@ -1,132 +1,196 @@
 import { join } from 'node:path'
-import { startChild } from '../child-process.ts'
+import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { type Child, startChild } from '../child-process.ts'
 import { readVersions } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'
-import { type Graph, loadReed98 } from '../feeds/graph.ts'
-import type { BenchOptions } from '../options.ts'
-import { type BareGrouped, openBareGrouped } from './bare-grouped.ts'
+import { loadReed98 } from '../feeds/graph.ts'
+import { type BenchOptions, sizeOf } from '../options.ts'
 import { verifySides } from './compare.ts'
-import { openReadsData, type ReadsData, readStrategies } from './data.ts'
-import { openFeedlineSide, openOneDocumentSide, pageSize } from './feedline-sides.ts'
-import { measureFirstVisits } from './first-visits.ts'
-import { computeKeys, formatKeys, type ReadsResults, type ReadsRound } from './keys.ts'
-import { type LoadContext, measureSide, type SideResults, warmUp } from './loads.ts'
+import { openReadsData, type ReadsData } from './data.ts'
+import { type FeedlineSide, openFeedlineSide } from './feedline-side.ts'
+import { computeKeys, defaultStrategy, formatKeys, type ReadsRound } from './keys.ts'
+import { type LogCost, measureLogCost } from './log-cost.ts'
+import type { ReadResult, Visit } from './measure.ts'
 import { measureMemory, type ServerMemory } from './memory.ts'
-import { findOpenMixRate } from './mix.ts'
 import { writeReadsCharts } from './plots.ts'
-import { formatKeyTable, formatLoadTables } from './report.ts'
-import { rivalNames } from './rival-names.ts'
-import { openRivalSides } from './rival-sides.ts'
+import { formatKeyTable, formatRowTables, medianRows } from './report.ts'
+import { openRivalSide, rivalMissing } from './rival-side.ts'
+import { freshGroups, type Row, rowGroups, rowNames, rows, warmUp } from './rows.ts'
 import type { Side } from './side.ts'
 
-/** The least graph with readers, authors with about forty followers, and enough visitors. */
-const smallestRing = [620, 20] as const
+/** The least graph with enough readers, who are authors with about forty followers. */
+const smallestRing = [130, 20] as const
+/** How many pages are compared. The first readers have mutes, blocks and unfollows. */
+const [comparedReaders, comparedOthers] = [40, 4]
+/** What `--rows` names: groups of rows, rows, and what is measured of Feedline alone. */
+const parts = [...rowGroups, ...rowNames, 'memory', 'log'] as const
 
-/** All sides, and the program without a server. */
-interface Sides {
-  readonly sides: readonly Side[]
-  readonly bareGrouped: BareGrouped
-  readonly versions: readonly string[]
+/** @throws if a name is none of `all`. */
+function checkNames<T extends string>(names: readonly string[], all: readonly T[]): readonly T[] {
+  for (const name of names)
+    if (!(all as readonly string[]).includes(name))
+      throw new Error(`There is no ${name}. Known: ${all.join(', ')}`)
+  return all.filter((name) => names.includes(name))
+}
+
+/** What the parts of the benchmark work with. */
+interface Bench {
+  readonly feedline: readonly FeedlineSide[]
+  readonly rival: Side | undefined
+  readonly data: ReadsData
+  readonly load: Child
+  readonly options: BenchOptions
 }
 
 /**
- * Compares Feedline's pages, polls and posts over HTTP with feeds on PostgreSQL and on Redis, with a handler that reads
- * one document, and with the smallest MongoDB program that creates posts.
- * @throws without the file of the graph, or if a rival's page differs from Feedline's.
+ * Compares Feedline's pages, polls, posts, likes and follows over HTTP with a feed on PostgreSQL behind Apollo, on one
+ * graph. Sides alternate in each row, and rows in each round.
+ * @throws without the file of the graph, or if a page of the rival differs from Feedline's.
  */
 export async function benchmarkReads(options: BenchOptions) {
-  const { log, print, ms, warmUpMs, memoryMs } = options
-  const graph = await loadReed98(options, smallestRing)
-  if (!graph) throw new Error('Reed98 was not found. Use --graph FILE')
+  const { log, print } = options
+  const known = checkNames(options.sides, feedStrategyNames)
+  const standard = options.isSmallest ? [defaultStrategy, 'INBOX' as const] : [defaultStrategy]
+  const strategies = known.length > 0 ? known : standard
+  const wanted = options.rows.length > 0 ? checkNames(options.rows, parts) : parts
+  const people = await loadReed98(options, smallestRing)
+  if (!people) throw new Error('Reed98 was not found. Use --graph FILE')
   const buildFolder = await buildServer()
-  await using data = await openReadsData(graph, options)
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
-  const { audience } = data
-  const context: LoadContext = { load, audience, ms, warmUpMs, log }
   const opened: AsyncDisposable[] = []
   try {
-    const all = await openSides(data, graph, buildFolder, opened, log)
-    await verifySides(all.sides, audience, pageSize)
-    log(`the pages of ${all.sides.map(({ name }) => name).join(', ')} are equal`)
-    const rounds = await measureRounds(all, context, options)
-    const memory: Partial<Record<string, ServerMemory>> = {}
-    for (const side of all.sides.filter(({ startNew }) => startNew)) {
-      log(`memory, ${side.name}`)
-      memory[side.name] = await measureMemory(side, context, memoryMs)
-    }
-    const results: ReadsResults = { rounds, memory: memory as ReadsResults['memory'] }
-    const keys = computeKeys(results)
-    const promises = Object.fromEntries(all.sides.map(({ name, promise }) => [name, promise]))
-    print(`${all.versions.join(', ')}\n`)
+    const data = await openReadsData(people, strategies, options, opened)
+    const feedline = await openStrategies(data, buildFolder, opened)
+    log('storing the same contents in PostgreSQL')
+    const rival = await openRivalSide(data.first, data.graph, opened)
+    if (!rival) log(rivalMissing)
+    const bench: Bench = { feedline, rival: rival?.side, data, load, options }
+    const { readers, few, many } = data.audience
+    const others = [...few.slice(0, comparedOthers), ...many.slice(0, comparedOthers)]
+    await verifySides(listSides(bench), [...readers.slice(0, comparedReaders), ...others])
+    log('the pages of all sides are equal')
+    const rounds = await measureRounds(bench, wanted)
+    const memory = wanted.includes('memory') ? await measureMemories(bench) : {}
+    const logCosts = wanted.includes('log') ? await measureLogCosts(bench) : {}
+    const keys = computeKeys({ rounds, memory, log: logCosts }, strategies)
+    const medians = medianRows(rounds)
+    const versions = [...(await readVersions(data.first)), ...(rival ? [rival.version] : [])]
+    print(`${versions.join(', ')}\n`)
     print(formatKeyTable(keys))
-    print(formatLoadTables(rounds, { ...promises, [rivalNames.bareGrouped]: 'durable, atomic' }))
-    for (const path of await writeReadsCharts(options.plots, rounds)) log(`wrote ${path}`)
-    return { ...formatKeys(keys), versions: all.versions, ms, warmUpMs, memoryMs, ...results }
+    for (const { name, promise } of listSides(bench)) print(`${name}: ${promise}`)
+    print(`\n${formatRowTables(medians)}`)
+    const isWhole = options.sides.length === 0 && options.rows.length === 0
+    const paths = isWhole ? await writeReadsCharts(options.plots, medians) : []
+    for (const path of paths) log(`wrote ${path}`)
+    return { ...formatKeys(keys), versions, medians, memory, log: logCosts, rounds }
   } finally {
     for (const part of opened.toReversed()) await part[Symbol.asyncDispose]()
   }
 }
 
-/** Warms up all sides, and measures them in turn. */
-async function measureRounds(
-  { sides, bareGrouped }: Sides,
-  context: LoadContext,
-  { rounds: count, ms, warmUpMs, log }: BenchOptions,
-): Promise<ReadsRound[]> {
-  for (const side of sides) {
-    log(`warm-up, ${side.name}`)
-    await warmUp(side, context)
+async function openStrategies(
+  { databases }: ReadsData,
+  buildFolder: string,
+  opened: AsyncDisposable[],
+): Promise<FeedlineSide[]> {
+  const sides: FeedlineSide[] = []
+  for (const [strategy, database] of databases) {
+    const side = await openFeedlineSide(database, strategy, buildFolder)
+    opened.push(...side.servers)
+    sides.push(side)
   }
-  log(`warm-up, ${rivalNames.bareGrouped}`)
-  await bareGrouped.measure(warmUpMs)
+  return sides
+}
+
+const listSides = ({ feedline, rival }: Bench): readonly Side[] => [
+  ...feedline,
+  ...(rival ? [rival] : []),
+]
+
+const createVisit = (
+  { data: { audience }, load, options }: Bench,
+  side: Side,
+  round: number,
+): Visit => ({
+  ...{ side, fresh: side, load, audience, round, rounds: options.rounds },
+  ...{ warmUpMs: options.warmUpMs, sizeOf: (...sizes) => sizeOf(options, ...sizes) },
+})
+
+/** Warms up all sides, and measures the rows that are wanted. */
+async function measureRounds(bench: Bench, wanted: readonly string[]): Promise<ReadsRound[]> {
+  const { log, rounds: count, warmUpMs } = bench.options
+  const selected = rowNames.filter(
+    (name) => wanted.includes(name) || wanted.includes(rows[name].group),
+  )
+  const all = selected.map((name): Row => rows[name])
+  const warmed = all.flatMap(({ request }) => request ?? [])
+  for (const side of listSides(bench)) {
+    log(`warm-up, ${side.name}`)
+    await warmUp(createVisit(bench, side, 0), warmed)
+  }
   const rounds: ReadsRound[] = []
-  for (let round = 1; round <= count; round++) {
-    const [loads, openMix]: [Record<string, SideResults>, Record<string, number>] = [{}, {}]
-    // Alternates the order, so that each side is first equally often.
-    const order = round % 2 === 1 ? sides : sides.toReversed()
-    const logRound = (what: string) => log(`round ${round} of ${count}: ${what}`)
-    for (const side of order) {
-      logRound(side.name)
-      const results = await measureSide(side, context, round)
-      const visits = side.loads.has('firstVisit')
-        ? await measureFirstVisits(side, context, round)
-        : {}
-      loads[side.name] = { ...results, ...visits }
+  for (let round = 0; round < count; round++) {
+    const started: AsyncDisposable[] = []
+    const visits: Visit[] = []
+    try {
+      for (const side of listSides(bench)) {
+        const visit = { ...createVisit(bench, side, round), warmUpMs: warmUpMs / 2 }
+        if (!all.some(({ group }) => freshGroups.includes(group))) visits.push(visit)
+        else {
+          const server = await side.start(visit.audience.readers)
+          started.push(server)
+          visits.push({ ...visit, fresh: { ...side, servers: [server] } })
+        }
+      }
+      const results: Record<string, Record<string, ReadResult>> = {}
+      for (const [at, name] of selected.entries()) {
+        const ofRow: Record<string, ReadResult> = {}
+        // Alternates the order, so that each side is first equally often.
+        for (const visit of (round + at) % 2 === 0 ? visits : visits.toReversed())
+          ofRow[visit.side.name] = await rows[name].measure(visit)
+        results[name] = ofRow
+        const rates = Object.entries(ofRow).map(
+          ([side, { perSecond }]) => `${side} ${perSecond.toFixed(0)}`,
+        )
+        log(`round ${round + 1} of ${count}, ${name}, per second: ${rates.join(', ')}`)
+        // The processes are of no more use.
+        if (!selected.slice(at + 1).some((next) => freshGroups.includes(rows[next].group)))
+          for (const server of started.splice(0)) await server[Symbol.asyncDispose]()
+      }
+      rounds.push(results)
+    } finally {
+      for (const server of started) await server[Symbol.asyncDispose]()
     }
-    logRound(rivalNames.bareGrouped)
-    loads[rivalNames.bareGrouped] = { compose: await bareGrouped.measure(ms) }
-    for (const side of order.filter(({ loads: own }) => own.has('openMix'))) {
-      // Half of what the closed loop reached is a rate that is sustained as a rule.
-      const rate = (loads[side.name]?.mix?.perSecond ?? 0) / 2
-      openMix[side.name] = await findOpenMixRate(side, context.audience, { rate, ms, log })
-    }
-    rounds.push({ loads, openMix })
   }
   return rounds
 }
 
-async function openSides(
-  { databases, audience }: ReadsData,
-  graph: Graph,
-  buildFolder: string,
-  opened: AsyncDisposable[],
-  log: (line: string) => void,
-): Promise<Sides> {
-  const sides: Side[] = []
-  const add = (side: Side) => {
-    opened.push(side.server)
-    sides.push(side)
+/** The memory at rest of as many processes as there are rounds. The last one takes the mix. */
+async function measureMemories(bench: Bench): Promise<Record<string, ServerMemory[]>> {
+  const { rounds, memoryMs, log } = bench.options
+  const all: Record<string, ServerMemory[]> = {}
+  for (const side of bench.feedline) {
+    log(`memory, ${side.name}`)
+    const measured: ServerMemory[] = []
+    for (let round = 1; round <= rounds; round++) {
+      const ms = round === rounds ? memoryMs : 0
+      measured.push(await measureMemory(createVisit(bench, side, round), ms))
+    }
+    all[side.name] = measured
   }
-  const bareGrouped = await openBareGrouped(databases.INBOX, audience.composers)
-  opened.push(bareGrouped)
-  for (const strategy of readStrategies)
-    add(await openFeedlineSide(databases[strategy], strategy, audience, buildFolder))
-  add(await openOneDocumentSide(databases.CACHE, audience))
-  const rivals = await openRivalSides(databases.CACHE, graph, audience, opened, log)
-  const versions = await readVersions(databases.CACHE)
-  return {
-    sides: [...sides, ...rivals.sides],
-    bareGrouped,
-    versions: [...versions, ...rivals.versions],
+  return all
+}
+
+async function measureLogCosts(bench: Bench): Promise<Record<string, LogCost[]>> {
+  const { rounds, ms, log } = bench.options
+  const all: Record<string, LogCost[]> = {}
+  for (const side of bench.feedline) {
+    const measured: LogCost[] = []
+    for (let round = 0; round < rounds; round++) {
+      measured.push(await measureLogCost(side, createVisit(bench, side, round), ms))
+      log(`log, ${side.name}: ${JSON.stringify(measured.at(-1))}`)
+    }
+    all[side.name] = measured
   }
+  return all
 }

@@ -1,68 +1,79 @@
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Server } from '../feeds/http.ts'
 import type { LoadJob } from '../feeds/load-process.ts'
+import { authorizationOf } from '../tokens.ts'
 
 /** A request of a load. */
 export type HttpRequest = LoadJob['requests'][number]
 
-/** The loads, by name, in the order of the report. */
-export const loadNames = {
-  mix: 'mix, 6 pages : 1 post',
-  firstVisit: 'page, first visit',
-  changed: 'page, changed before each request',
-  kept: 'page with counts, kept',
-  unchanged: 'page, nothing changed',
-  poll304: 'poll, nothing new',
-  pollNews: 'poll, one new post',
-  compose: 'post to about forty followers',
-  firstRequests: 'first hundred requests of a process',
-  openMix: 'mix, 60 : 30 : 10, open loop',
-} as const
-export type LoadName = keyof typeof loadNames
+/** The requests that the clients of a side send. */
+export interface Requests {
+  /** `{ __typename }`. */
+  empty(user: UserId): HttpRequest
+  /** The first page of a timeline, with names, pictures, counts and the viewer's flags. */
+  page(reader: UserId): HttpRequest
+  post(author: UserId, text: string): HttpRequest
+  like(user: UserId, post: PostRef): HttpRequest
+  follow(follower: UserId, followee: UserId): HttpRequest
+}
 
-/** What a page contains: fields that never change, or also names, counts and the viewer's flags. */
-export type PageFields = 'immutable' | 'counts'
-
-/** A server under load. What it cannot answer is absent. */
+/** Servers under load, with their database. */
 export interface Side {
   readonly name: string
   /** Whether its writes are durable and atomic, and what each page checks. */
   readonly promise: string
-  /** The loads that are measured, by name. */
-  readonly loads: ReadonlySet<LoadName>
-  readonly server: Server
+  /** The servers that share the load. */
+  readonly servers: readonly Server[]
+  readonly requests: Requests
+  /** The status of a poll without news. */
+  readonly pollStatus: number
   /** The processor time of the database in microseconds. */
   readDatabaseCpuUs(): Promise<number>
-  /** Adds a post of the hub to the timelines of all readers. @returns its id. */
-  addPost(text: string): Promise<string>
+  /** Adds a post of an author, by another process than the servers. @returns its id when every follower has it. */
+  addPost(author: UserId, text: string): Promise<string>
   /** Waits until no delivery is running. */
   waitUntilIdle(): Promise<void>
-  page(reader: string, fields: PageFields): HttpRequest | undefined
-  /** Each reader's poll for what is newer than a post. Without news its answer is 304. Undefined without polls. */
-  readonly createPolls:
-    | ((readers: readonly string[], newest: string) => Promise<HttpRequest[]>)
-    | undefined
+  /** Each reader's poll for what is newer than a post. */
+  createPolls(readers: readonly UserId[], newest: string): Promise<readonly HttpRequest[]>
   /** Starts another server on the same data, which has kept nothing. These readers are unknown to the database too. */
-  readonly startNew: ((readers: readonly string[]) => Promise<Server>) | undefined
-  readonly profile: ((reader: string, author: string) => HttpRequest) | undefined
-  readonly compose: ((author: string, text: string) => HttpRequest) | undefined
+  start(readers: readonly UserId[]): Promise<Server>
 }
+
+/** The number of posts of a page. */
+export const pageSize = 50
+/** The connections of all loads. */
+export const connections = 16
+
+const authorizations = new Map<string, string>()
+
+/** The headers of a user's requests. A user sends the same token in all of them. */
+export function headersOf(user: string): Record<string, string> {
+  const authorization = authorizations.get(user) ?? authorizationOf(user)
+  authorizations.set(user, authorization)
+  return { 'content-type': 'application/json', authorization }
+}
+
+/** A request with a GraphQL document. */
+export const graphqlRequest = (user: string, query: string, variables: object): HttpRequest => ({
+  ...{ headers: headersOf(user), body: JSON.stringify({ query, variables }) },
+})
 
 /** A post in an answer, with the id of its document. */
 export interface PagePost {
   readonly id: string
   readonly text: string
   readonly createdAt: string
-  readonly author: { readonly handle: string; readonly name?: string; readonly avatarUrl?: string }
-  readonly likeCount?: number
-  readonly viewerHasLiked?: boolean
+  readonly author: { readonly handle: string; readonly name: string; readonly avatarUrl: string }
+  readonly likeCount: number
+  readonly viewerHasLiked: boolean
 }
 
-/** Sends one request. @returns its status, ETag and body. @throws if the answer is an error. */
+/** Sends one request to the last server of a side. @returns ETag and body. @throws if the answer is an error. */
 export async function sendRequest(
-  { port }: Server,
+  { servers }: Pick<Side, 'servers'>,
   { method = 'POST', path = '/graphql', headers, body }: HttpRequest,
 ) {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+  const answer = await fetch(`http://127.0.0.1:${servers.at(-1)?.port}${path}`, {
     method,
     headers: headers as Record<string, string>,
     ...(body === undefined ? {} : { body: String(body) }),
@@ -70,23 +81,17 @@ export async function sendRequest(
   const text = await answer.text()
   if (answer.status >= 400 || text.startsWith('{"errors"'))
     throw new Error(`${method} ${path} answers ${answer.status}: ${text.slice(0, 500)}`)
-  return { status: answer.status, etag: answer.headers.get('etag'), text }
+  return { etag: answer.headers.get('etag'), text }
 }
 
 /** The posts of a reader's first page. */
-export async function readPagePosts(
-  { name, server, page }: Side,
-  reader: string,
-  fields: PageFields,
-): Promise<PagePost[]> {
-  const request = page(reader, fields)
-  if (!request) throw new Error(`${name} has no page with ${fields} fields`)
-  const { data } = JSON.parse((await sendRequest(server, request)).text)
-  const { edges } = data.timeline as { edges: { node: PagePost }[] }
+export async function readPage(side: Side, reader: UserId): Promise<PagePost[]> {
+  const { text } = await sendRequest(side, side.requests.page(reader))
+  const { edges } = JSON.parse(text).data.timeline as { edges: { node: PagePost }[] }
   return edges.map(({ node }) => ({ ...node, id: documentIdOf(node.id) }))
 }
 
-/** The id of the document behind a global id of Feedline. The rivals send the id itself. */
+/** The id of the document behind a global id of Feedline. The rival sends the id itself. */
 function documentIdOf(id: string): string {
   if (/^[0-9a-f]{24}$/.test(id)) return id
   const [, , post] = JSON.parse(Buffer.from(id, 'base64url').toString())

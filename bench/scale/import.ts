@@ -13,7 +13,7 @@ import { type EdgeId, mintUserId, timeIdAt, type UserId } from '../../src/lib/id
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { feedEnv } from '../feeds/feeds-database.ts'
 import { type BenchOptions, sizeOf } from '../options.ts'
-import { readMongodCpuUs } from '../reads/feedline-sides.ts'
+import { readMongodCpuUs } from '../reads/feedline-side.ts'
 import { type EdgeFile, writeEdgeFile } from './edge-file.ts'
 import { collectRounds, defineSide, type ScaleKey } from './side.ts'
 

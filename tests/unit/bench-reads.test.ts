@@ -1,54 +1,36 @@
 import { readFileSync } from 'node:fs'
 import { buildSchema, coerceInputValue, parse, typeFromAST, validate } from 'graphql'
 import { expect, test } from 'vitest'
+import type { Graph } from '../../bench/feeds/graph.ts'
+import { addAudience } from '../../bench/reads/audience.ts'
 import { verifyPage } from '../../bench/reads/compare.ts'
-import {
-  immutablePage,
-  pageWithCounts,
-  pollOperation,
-  profile,
-  readOperation,
-} from '../../bench/reads/documents.ts'
+import { page, pollOperation, readOperation } from '../../bench/reads/documents.ts'
 import { computeKeys, formatKeys, isWithin, type ReadsRound } from '../../bench/reads/keys.ts'
-import type { ReadResult, SideResults } from '../../bench/reads/loads.ts'
-import {
-  findSustainedRate,
-  mixes,
-  mixKindAt,
-  pickAt,
-  shuffleReaders,
-} from '../../bench/reads/mix-plan.ts'
+import type { ReadResult } from '../../bench/reads/measure.ts'
+import { isPostAt, pickAt, shuffle } from '../../bench/reads/plan.ts'
 import { drawReadsCharts } from '../../bench/reads/plots.ts'
-import { formatKeyTable, formatLoadTables } from '../../bench/reads/report.ts'
-import { rivalNames } from '../../bench/reads/rival-names.ts'
-import type { LoadName } from '../../bench/reads/side.ts'
+import { formatKeyTable, formatRowTables, medianRows } from '../../bench/reads/report.ts'
+import { rivalName } from '../../bench/reads/rival-side.ts'
+import type { RowName } from '../../bench/reads/rows.ts'
 import { authorizationOf, verifyAuthorization } from '../../bench/tokens.ts'
+import type { UserId } from '../../src/lib/ids.ts'
 
-test.each([
-  ['pagesAndPosts', 7, [6, 0, 1]],
-  ['everything', 10, [6, 3, 1]],
-] as const)(
-  'each block of the mix %s has %d operations with exact shares',
-  (name, length, shares) => {
-    const orders = new Set<string>()
-    for (let block = 0; block < 50; block++) {
-      const kinds = Array.from({ length }, (_, at) =>
-        mixKindAt(mixes[name], block * length + at, 7),
-      )
-      const countOf = (kind: string) => kinds.filter((other) => other === kind).length
-      expect([countOf('home'), countOf('profile'), countOf('compose')]).toEqual(shares)
-      orders.add(kinds.join())
-    }
-    expect(orders.size).toBeGreaterThan(5)
-  },
-)
+test('each block of the mix has six pages and one post, at another place', () => {
+  const places = new Set<number>()
+  for (let block = 0; block < 50; block++) {
+    const posts = Array.from({ length: 7 }, (_, at) => isPostAt(block * 7 + at, 7))
+    expect(posts.filter(Boolean)).toHaveLength(1)
+    places.add(posts.indexOf(true))
+  }
+  expect(places.size).toBe(7)
+})
 
 test('each round asks all readers once, in another order that is the same for all sides', () => {
   const readers = Array.from({ length: 50 }, (_, at) => `reader${at}`)
-  const first = shuffleReaders(readers, 1)
+  const first = shuffle(readers, 1)
   expect(first.toSorted()).toEqual(readers.toSorted())
-  expect(shuffleReaders(readers, 1)).toEqual(first)
-  expect(shuffleReaders(readers, 2)).not.toEqual(first)
+  expect(shuffle(readers, 1)).toEqual(first)
+  expect(shuffle(readers, 2)).not.toEqual(first)
 })
 
 test('the mix is the same in each run and picks every item', () => {
@@ -59,21 +41,30 @@ test('the mix is the same in each run and picks every item', () => {
   expect(() => pickAt([], 0, 1)).toThrow('nothing to pick')
 })
 
-test('the sustained rate rises by 15 % until it fails twice', async () => {
-  const tried: number[] = []
-  const sustained = await findSustainedRate(200, async (rate) => {
-    tried.push(rate)
-    return rate <= 300
-  })
-  expect(sustained).toBe(265)
-  expect(tried).toEqual([200, 230, 265, 305, 305])
-})
-
-test('one failure does not end the search, and a first rate that is too high is halved', async () => {
-  let failures = 1
-  const sustained = await findSustainedRate(400, async (rate) => rate <= 110 && failures-- <= 0)
-  expect(sustained).toBe(100)
-  expect(await findSustainedRate(200, async () => false)).toBe(0)
+test('the audience of reads joins a graph, whose composers keep about forty followers', () => {
+  const users = Array.from({ length: 60 }, (_, at) => `p${at}` as UserId)
+  const [popular] = users
+  const followers = new Map(users.map((user) => [user, users.slice(0, user === popular ? 60 : 40)]))
+  const people: Graph = { name: 'people', users, followers }
+  const { graph, audience } = addAudience(people, { crowd: 2_000, speakers: 2, each: 3 })
+  const countOf = (user: UserId) => graph.followers.get(user)?.length ?? 0
+  const followeesOf = (user: UserId) =>
+    [...graph.followers].flatMap(([followee, all]) =>
+      all.filter((one) => one === user).map(() => followee),
+    )
+  expect(audience.composers).toHaveLength(59)
+  expect(audience.composers.every((user) => countOf(user) === 40)).toBe(true)
+  expect(audience.speakers.map(countOf)).toEqual([2_000, 2_000])
+  expect(graph.followers.get(audience.hub)).toEqual(expect.arrayContaining([...audience.readers]))
+  for (const [readers, count] of [
+    [audience.few, 10],
+    [audience.many, 1_000],
+  ] as const)
+    for (const reader of readers) {
+      expect(followeesOf(reader)).toHaveLength(count)
+      expect(new Set(followeesOf(reader)).size).toBe(count)
+    }
+  expect(new Set(graph.users).size).toBe(graph.users.length)
 })
 
 test('a token of the benchmark is verified: signature, algorithm and user', () => {
@@ -89,114 +80,108 @@ test('a token of the benchmark is verified: signature, algorithm and user', () =
 const resultOf = (perSecond: number, serverUs = 2_000): ReadResult => ({
   ...{ perSecond, serverUs, databaseUs: 1_000, p50Ms: 1, p99Ms: 2, count: 10, bytes: 100 },
 })
-const loadsOf = (rates: Partial<Record<LoadName, number>>): SideResults =>
-  Object.fromEntries(Object.entries(rates).map(([load, rate]) => [load, resultOf(rate)]))
 
-const roundOf = (factor: number, withRivals: boolean): ReadsRound => {
-  const feedline = (rate: number, firstUs: number): SideResults => ({
-    ...loadsOf({ mix: rate * factor, changed: rate * factor, kept: rate, compose: rate * factor }),
-    firstVisit: resultOf(rate * factor),
-    firstRequests: resultOf(50, firstUs),
-  })
-  const rivals = {
-    [rivalNames.postgresApollo]: loadsOf({ mix: 600, firstVisit: 600, kept: 150, compose: 1_000 }),
-    [rivalNames.redisPlain]: loadsOf({ compose: 800 }),
-  }
-  return {
-    loads: {
-      CACHE: feedline(300, 9_000),
-      INBOX: feedline(400, 4_000),
-      [rivalNames.oneDocument]: loadsOf({ changed: 3_000 }),
-      [rivalNames.bareGrouped]: loadsOf({ compose: 500 }),
-      ...(withRivals ? rivals : {}),
+const roundOf = (factor: number, withRival: boolean): ReadsRound => {
+  const rowOf = (row: RowName, own: number, rival: number, serverUs?: number) => ({
+    [row]: {
+      FANOUT_ON_READ: resultOf(own * factor, serverUs),
+      INBOX: resultOf(2 * own * factor, 1_000),
+      ...(withRival ? { [rivalName]: resultOf(rival) } : {}),
     },
-    openMix: { CACHE: 200, INBOX: 300, ...(withRivals ? { [rivalNames.redisApollo]: 400 } : {}) },
+  })
+  return {
+    ...rowOf('first_hundred', 50, 50, 9_000),
+    ...rowOf('page_first_visit', 300, 600, 3_000),
+    ...rowOf('mix', 300, 600),
+    ...rowOf('post_40', 480, 800),
   }
 }
-const memoryOf = (rssAtRestMb: number) => ({
-  ...{ rssAtRestMb, rssAfterMixMb: 200, rssPer1000ReadersMb: 10, usedPer1000ReadersMb: 5 },
-})
-const memory = { CACHE: memoryOf(110), INBOX: memoryOf(130) }
+const strategies = ['FANOUT_ON_READ', 'INBOX'] as const
+const memory = {
+  FANOUT_ON_READ: [
+    { atRestMb: 140, afterMixMb: Number.NaN },
+    { atRestMb: 160, afterMixMb: Number.NaN },
+    { atRestMb: 170, afterMixMb: 340 },
+  ],
+}
+const log = {
+  FANOUT_ON_READ: [
+    { idle: { server: 0.01, database: 0 }, posts: { server: 0.03, database: 0.02 } },
+  ],
+}
+const keysOf = (rounds: ReadsRound[]) => computeKeys({ rounds, memory, log }, strategies)
 
-test('a key is the ratio of medians of the worse strategy, with the quartiles of the rounds', () => {
-  const rounds = [roundOf(1, true), roundOf(2, true), roundOf(3, true)]
-  const keys = computeKeys({ rounds, memory })
-  expect(Object.keys(keys).slice(0, 2)).toEqual([
-    'mix_vs_postgres_apollo',
-    'mix_open_vs_postgres_apollo',
-  ])
-  const formatted = formatKeys(keys)
+test('a key is the ratio of medians of the default strategy, with the quartiles of the rounds', () => {
+  const formatted = formatKeys(keysOf([roundOf(1, true), roundOf(2, true), roundOf(4, true)]))
   expect(formatted).toMatchObject({
     mix_vs_postgres_apollo: 1,
     page_first_visit_vs_postgres_apollo: 1,
-    page_kept_with_counts_vs_postgres_apollo: 2,
-    compose_inbox_vs_postgres_apollo: 0.8,
-    compose_cache_vs_postgres_apollo: 0.6,
-    compose_inbox_vs_bare_grouped: 1.6,
-    compose_inbox_vs_redis_fsync: 1,
-    compose_cache_vs_redis_fsync: 0.75,
-    page_changed_vs_one_document: 0.2,
-    mix_vs_redis_checked_apollo: 0.5,
-    first_requests_vs_warm: 4.5,
-    rss_at_rest_mb: 130,
-    mix_open_vs_postgres_apollo: null,
+    post_40_vs_postgres_apollo: 1.2,
+    first_hundred_vs_warm: 3,
+    rss_at_rest_mb: 160,
+    rss_after_mix_mb: 340,
+    log_idle_core: 0.01,
+    log_240_posts_core: 0.05,
   })
   expect(formatted.by_strategy).toMatchObject({
-    mix_vs_postgres_apollo: { CACHE: 1, INBOX: 800 / 600 },
-    compose_inbox_vs_bare_grouped: { INBOX: 1.6 },
-    first_requests_vs_warm: { CACHE: 4.5, INBOX: 2 },
+    mix_vs_postgres_apollo: { FANOUT_ON_READ: 1, INBOX: 2 },
+    first_hundred_vs_warm: { FANOUT_ON_READ: 3, INBOX: 1 },
+    rss_at_rest_mb: { INBOX: null },
   })
-  expect(formatted.quartiles.mix_vs_postgres_apollo).toEqual([0.5, 1.5])
+  expect(formatted.quartiles.mix_vs_postgres_apollo).toEqual([0.5, 2])
 })
 
 test('a bound is a least or a most, and a value on it is within it', () => {
-  const keys = computeKeys({ rounds: [roundOf(2, true)], memory })
+  const keys = keysOf([roundOf(2, true)])
   const within = (key: string) => isWithin(keys[key] as NonNullable<(typeof keys)[string]>)
-  expect(within('page_first_visit_vs_postgres_apollo')).toBe(true)
-  expect(within('page_changed_vs_one_document')).toBe(false)
-  expect(within('first_requests_vs_warm')).toBe(false)
+  expect(within('mix_vs_postgres_apollo')).toBe(true)
+  expect(within('first_hundred_vs_warm')).toBe(true)
   expect(within('rss_at_rest_mb')).toBe(false)
-  expect(within('rss_after_mix_mb')).toBe(undefined)
-  expect(within('poll_304_vs_redis_checked_plain')).toBe(undefined)
+  expect(within('log_idle_core')).toBe(true)
+  expect(within('poll_304_vs_postgres_apollo')).toBe(undefined)
 })
 
-test('a key without a rival is null and says why', () => {
-  const keys = formatKeys(computeKeys({ rounds: [roundOf(1, false)], memory }))
-  expect(keys).toMatchObject({ mix_vs_postgres_apollo: null, compose_inbox_vs_redis_fsync: null })
+test('a key without a rival, a row or the default strategy is null and says why', () => {
+  const keys = formatKeys(keysOf([roundOf(1, false)]))
+  expect(keys).toMatchObject({ mix_vs_postgres_apollo: null, first_hundred_vs_warm: 3 })
   expect(keys.reasons).toMatchObject({
     mix_vs_postgres_apollo: expect.stringContaining('PostgreSQL was not found'),
-    compose_inbox_vs_redis_fsync: expect.stringContaining('redis-server was not found'),
+    like_spread_vs_postgres_apollo: expect.stringContaining('did not measure'),
   })
-  expect(keys).toMatchObject({ page_changed_vs_one_document: 0.1 })
+  const others = computeKeys({ rounds: [roundOf(1, true)], memory, log }, ['INBOX'])
+  expect(formatKeys(others)).toMatchObject({
+    mix_vs_postgres_apollo: null,
+    by_strategy: { mix_vs_postgres_apollo: { INBOX: 1 } },
+    reasons: { mix_vs_postgres_apollo: expect.stringContaining('FANOUT_ON_READ') },
+  })
 })
 
-test('the report begins with the mixes, marks a missed bound and names the promise of each side', () => {
+test('the report marks a missed bound, and gives the processor time of each row', () => {
   const rounds = [roundOf(1, true)]
-  const keys = formatKeyTable(computeKeys({ rounds, memory })).split('\n')
-  expect(keys[2]).toBe('| `mix_vs_postgres_apollo` | **0.50** | 0.50–0.50 | 0.50 | 0.67 | ≥ 0.8 |')
-  const tables = formatLoadTables(rounds, { INBOX: 'durable' })
-  const heads = tables.split('\n').filter((line) => line.includes('promise'))
-  expect(heads[0]).toContain('mix, 6 pages : 1 post')
-  expect(heads[1]).toContain('open loop')
-  expect(tables).toContain('| INBOX | 400 | 1.0 | 2.0 | 2,000 | 1,000 | 100 | durable |')
+  const keys = formatKeyTable(keysOf(rounds)).split('\n')
+  expect(keys).toContain('| `mix_vs_postgres_apollo` | **0.50** | 0.50–0.50 | 1.00 | ≥ 1 |')
+  const tables = formatRowTables(medianRows(rounds))
+  expect(tables).toContain('| mix, 6 pages : 1 post | per second')
+  expect(tables).toContain('| FANOUT_ON_READ | 300 | 1.0 | 2.0 | 2,000 | 1,000 | 100 |')
+  expect(tables).not.toContain('follow of another')
 })
 
 test('a chart has a point of each side that was measured', () => {
-  const charts = drawReadsCharts([roundOf(1, true), roundOf(3, true)])
+  const charts = drawReadsCharts(medianRows([roundOf(1, true), roundOf(3, true)]))
   const pointsOf = (name: keyof typeof charts) => charts[name].split('<circle').length - 1
-  expect(pointsOf('pages')).toBe(2 * 4 + 3 + 1)
-  expect(pointsOf('writes')).toBe(5)
+  expect(pointsOf('pages')).toBe(2 * 3)
+  expect(pointsOf('writes')).toBe(3)
   expect(pointsOf('polls')).toBe(0)
-  expect(charts.pages).toContain('PG, Apollo')
-  expect(charts.writes).not.toContain('one document')
+  expect(charts.pages).toContain(rivalName)
 })
 
 test('a page that differs in a flag, an order or a length fails the benchmark', () => {
   const post = (id: string, viewerHasLiked = false) => ({
-    ...{ id, text: 'text', createdAt: '2024-01-01', author: { handle: 'ann' }, viewerHasLiked },
+    ...{ id, text: 'text', createdAt: '2024-01-01', likeCount: 0, viewerHasLiked },
+    author: { handle: 'ann', name: 'Ann', avatarUrl: '' },
   })
   const verify = (actual: ReturnType<typeof post>[], expected: ReturnType<typeof post>[]) => () =>
-    verifyPage('rival', 'bob', 'counts', actual, expected)
+    verifyPage('rival', 'bob', actual, expected)
   expect(verify([post('1'), post('2')], [post('1'), post('2')])).not.toThrow()
   expect(verify([post('1', true)], [post('1')])).toThrow('post 0 of bob')
   expect(verify([post('2'), post('1')], [post('1'), post('2')])).toThrow('post 0 of bob')
@@ -206,8 +191,7 @@ test('a page that differs in a flag, an order or a length fails the benchmark', 
 test('the documents of the benchmark are valid, and the poll of schema/operations takes its variables', () => {
   const schema = buildSchema(readFileSync('schema/schema.graphql', 'utf8'))
   const poll = readOperation(pollOperation.name)
-  for (const text of [immutablePage, pageWithCounts, profile('String'), poll])
-    expect(validate(schema, parse(text))).toEqual([])
+  for (const text of [page, poll]) expect(validate(schema, parse(text))).toEqual([])
   const [operation] = parse(poll).definitions
   if (operation?.kind !== 'OperationDefinition') throw new Error('the poll is not first')
   const given: Record<string, unknown> = pollOperation.variables('cursor')

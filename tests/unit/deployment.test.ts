@@ -18,11 +18,7 @@ describe('a deployment', () => {
   test.each<[string, Parameters<typeof deploymentLines>[0], readonly Mechanism[]]>([
     ['sharded cluster', sharded, ['retention']],
     ['upgraded database', upgraded, []],
-    [
-      'upgraded database',
-      { ...upgraded, missing: [logMark] },
-      ['postsWithoutJobs', 'retention'],
-    ],
+    ['upgraded database', { ...upgraded, missing: [logMark] }, ['postsWithoutJobs', 'retention']],
   ])('each mechanism that a %s leaves out is in its line', (name, deployment, on) => {
     expect(mechanisms.filter((mechanism) => isOn(mechanism, deployment))).toEqual(on)
     const line = deploymentLines(deployment).find((text) => text.includes(name)) ?? ''

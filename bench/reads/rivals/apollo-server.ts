@@ -2,23 +2,27 @@ import { ApolloServer } from '@apollo/server'
 import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled'
 import fastifyApollo from '@as-integrations/fastify'
 import { fastify } from 'fastify'
-import { type GraphQLResolveInfo, Kind } from 'graphql'
 import { handleRequests } from '../../child-process.ts'
 import { verifyAuthorization } from '../../tokens.ts'
-import { openFeed, type RivalConfig } from './open-feed.ts'
-import { type RivalFeed, toConnection } from './rival-feed.ts'
+import { PostgresFeed } from './postgres-feed.ts'
 
-// The feed of a rival behind Apollo and Fastify, the packages that Feedline uses.
-let feed: RivalFeed | undefined
+// The feed on PostgreSQL behind Apollo and Fastify, the packages that Feedline uses.
+let feed: PostgresFeed | undefined
 
 const typeDefs = `
   type Query {
     timeline(first: Int!): PostConnection!
-    user(handle: ID!): User!
+    timelineNews(since: ID!): News!
   }
-  type Mutation { createPost(text: String!): CreatePostPayload! }
+  type Mutation {
+    createPost(text: String!): CreatePostPayload!
+    likePost(post: ID!): Change!
+    followUser(user: ID!): Change!
+  }
   type CreatePostPayload { post: NewPost! }
   type NewPost { id: ID! }
+  type Change { changed: Boolean! }
+  type News { count: Int! hasMore: Boolean! authors: [Author!]! pollCursor: String! }
   type PostConnection { edges: [PostEdge!]! pageInfo: PageInfo! }
   type PostEdge { node: Post! cursor: String! }
   type PageInfo { hasNextPage: Boolean! endCursor: String }
@@ -30,47 +34,37 @@ const typeDefs = `
     likeCount: Int!
     viewerHasLiked: Boolean!
   }
-  type Author { handle: ID! name: String! avatarUrl: String }
-  type User { handle: ID! posts(first: Int!): PostConnection! }
+  type Author { id: ID! handle: ID! name: String! avatarUrl: String }
 `
 
 interface Viewer {
   readonly viewer: string
-  readonly feed: RivalFeed
+  readonly feed: PostgresFeed
 }
 
 const resolvers = {
   Query: {
-    timeline: async (
-      _: unknown,
-      { first: limit }: { first: number },
-      { viewer, feed }: Viewer,
-      info: GraphQLResolveInfo,
-    ) => toConnection(await feed.readTimeline(viewer, { limit, counts: selectsCounts(info) })),
-    user: (_: unknown, { handle }: { handle: string }) => ({ handle }),
-  },
-  User: {
-    posts: async (
-      { handle }: { handle: string },
-      { first }: { first: number },
-      { viewer, feed }: Viewer,
-    ) => toConnection(await feed.readAuthorPosts(viewer, handle, first)),
+    timeline: async (_: unknown, { first }: { first: number }, { viewer, feed }: Viewer) => {
+      const { posts, hasNextPage } = await feed.readTimeline(viewer, first)
+      return {
+        edges: posts.map((node) => ({ node, cursor: node.id })),
+        pageInfo: { hasNextPage, endCursor: posts.at(-1)?.id ?? null },
+      }
+    },
+    timelineNews: (_: unknown, { since }: { since: string }, { viewer, feed }: Viewer) =>
+      feed.readNews(viewer, since),
   },
   Mutation: {
     createPost: async (_: unknown, { text }: { text: string }, { viewer, feed }: Viewer) => ({
       post: { id: await feed.createPost(viewer, text) },
     }),
+    likePost: async (_: unknown, { post }: { post: string }, { viewer, feed }: Viewer) => ({
+      changed: await feed.likePost(viewer, post),
+    }),
+    followUser: async (_: unknown, { user }: { user: string }, { viewer, feed }: Viewer) => ({
+      changed: await feed.followUser(viewer, user),
+    }),
   },
-}
-
-/** Whether the posts of a page are selected with a count: names and flags are read with the counts. */
-const selectsCounts = ({ fieldNodes }: GraphQLResolveInfo): boolean => {
-  const select = (nodes: GraphQLResolveInfo['fieldNodes'], name: string) =>
-    nodes
-      .flatMap(({ selectionSet }) => selectionSet?.selections ?? [])
-      .filter((node) => node.kind === Kind.FIELD)
-      .filter((node) => node.name.value === name)
-  return select(select(select(fieldNodes, 'edges'), 'node'), 'likeCount').length > 0
 }
 
 const http = fastify()
@@ -85,8 +79,8 @@ await http.register(fastifyApollo(apollo), {
   },
 })
 await http.listen({ port: 0, host: '127.0.0.1' })
-handleRequests((message: RivalConfig | { cpu: true }) => {
+handleRequests((message: { readonly port: number } | { readonly cpu: true }) => {
   if ('cpu' in message) return process.cpuUsage()
-  feed = openFeed(message)
+  feed = PostgresFeed.open(message.port)
   return { port: Number(new URL(http.listeningOrigin).port) }
 })

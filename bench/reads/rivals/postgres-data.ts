@@ -10,6 +10,11 @@ type Row = readonly (string | number | boolean | Date)[]
 
 const rowsPerStatement = 20_000
 
+const countStatement = `
+  update users set
+    followers = (select count(*) from follows where followee = handle),
+    following = (select count(*) from follows where follower = handle)`
+
 /**
  * Stores the contents of Feedline's collections in PostgreSQL. The timelines hold the posts that were delivered by `graph`,
  * the follows at that time.
@@ -33,9 +38,9 @@ export async function fillPostgres(
     await client.query(postgresTables)
     const accounts = await users.find().toArray()
     await insert(
-      ...(['users', ['text', 'text', 'text', 'int', 'boolean']] as const),
+      ...(['users', ['text', 'text', 'text', 'boolean', 'int', 'int', 'int']] as const),
       accounts.map(({ _id, name = _id, avatarUrl, deletedAt }) => [
-        ...[_id, name, avatarUrl ?? avatarOf(_id), 0, deletedAt !== undefined],
+        ...[_id, name, avatarUrl ?? avatarOf(_id), deletedAt !== undefined, 0, 0, 0],
       ]),
     )
     const follows = await following.find().toArray()
@@ -43,6 +48,7 @@ export async function fillPostgres(
       ...(['follows', ['text', 'text']] as const),
       follows.map(({ user, followee }) => [user, followee]),
     )
+    await client.query(countStatement)
     const restricted = await restrictions.find().toArray()
     for (const [table, kind] of [
       ['mutes', 'MUTE'],

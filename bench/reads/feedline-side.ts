@@ -106,7 +106,8 @@ export async function openFeedlineSide(
 
 /** Deletes what earlier requests of readers have left: with CACHE, their timelines. */
 async function forgetReaders({ db }: BenchDatabase, readers: readonly UserId[]): Promise<void> {
-  await drop('timeline_cache', readers)
+  const caches = db.collection<{ _id: string }>('timeline_cache')
+  await caches.deleteMany({ _id: { $in: [...readers] } })
 }
 
 /** Sends each reader's poll by GET once, and asks for the same with the ETag of the answer. */

@@ -87,7 +87,7 @@ export class Log {
 
   /**
    * Waits for a tick that begins after the call. The wait is shared, and usually sends one or two commands.
-   * @returns true: every write that any process was told of before the call has been applied. False: the log is not open,
+   * @returns true: every write that was acknowledged before the call, in any process, has been applied. False: the log is not open,
    *   or 1 s was not enough; read the database, and keep nothing.
    */
   isCurrent(): Promise<boolean> {
@@ -117,7 +117,7 @@ export class Log {
           await this.limit(this.tick(stream))
           this.stream = stream
           failures = 0
-          this.processLog?.info('memory follows the changes of the database')
+          this.processLog?.info('memory follows the database')
           while (!signal.aborted) await this.runTick(stream)
         } finally {
           this.drop()
@@ -128,7 +128,7 @@ export class Log {
       } catch (err) {
         failures++
         if (signal.aborted) return
-        if (failures === 1) this.processLog?.warn({ err }, 'memory was dropped')
+        if (failures === 1) this.processLog?.warn({ err }, 'memory does not follow the database')
       }
       await sleep(backoffMs(failures, backoff), undefined, { ref: false, signal }).catch(() => {})
     }

@@ -12,8 +12,11 @@ import {
   type StreamEvent,
 } from './followed.ts'
 
-/** The time between two rounds, in milliseconds. Without requests, each round has a tick. */
+/** The time between two rounds, in milliseconds. */
 const roundMs = 100
+
+/** The rounds between two ticks without requests. They bound what a request has to wait for. */
+const restRounds = 5
 
 /** How many rounds a request waits at most. */
 const waitRoundsMax = 10
@@ -196,7 +199,7 @@ export class Log {
       this.isLate = true
       waiting.resolve(false)
     }
-    if (this.isAtRest) this.wake()
+    if (this.isAtRest && this.roundsOfStep % restRounds === 0) this.wake()
   }
 
   private drop(): void {

@@ -1,15 +1,15 @@
 import type { Document } from '../db/mongo.ts'
 
-/** One collection that memory follows, and what of it is told. */
+/** One collection that memory follows, and which of its changes are reported. */
 export interface Followed {
   /** Its name in the database. */
   readonly collection: string
   /**
-   * The fields whose update is told, as names of the top level. Each has one value that is written as a whole: a write to
-   * a path into it is not told. 'all': every update is told, also of paths.
+   * The fields whose update is reported, as names of the top level. Each has one value that is written as a whole: a
+   * write to a path into it is not reported. 'all': every update is reported, also of paths.
    */
   readonly updates: readonly string[] | 'all'
-  /** Whether inserts are told. Replacements and deletions always are. */
+  /** Whether inserts are reported. Replacements and deletions always are. */
   readonly inserts: boolean
   /** The fields of an inserted or replaced document that its change carries, of the top level. At most 30 kB a document. */
   readonly carries: readonly string[]
@@ -49,7 +49,7 @@ export interface StreamEvent {
 
 /**
  * The stages after `$changeStream` which select and shape the events that `rows` ask for. The server selects in its oplog:
- * an update of other fields costs it about 4 µs, an event that is told 11.
+ * an update of other fields costs it about 4 µs, a reported event 11.
  */
 export function eventStages(rows: readonly Followed[]): Document[] {
   return [
@@ -60,16 +60,19 @@ export function eventStages(rows: readonly Followed[]): Document[] {
 
 function conditions({ collection, updates, inserts }: Followed): Document[] {
   const whole = ['replace', 'delete', ...(inserts ? ['insert'] : [])]
-  if (updates === 'all') return [told(collection, [...whole, 'update'])]
-  if (updates.length === 0) return [told(collection, whole)]
+  if (updates === 'all') return [eventsOf(collection, [...whole, 'update'])]
+  if (updates.length === 0) return [eventsOf(collection, whole)]
   const isSet = updates.map((field) => ({
     [`updateDescription.updatedFields.${field}`]: { $exists: true },
   }))
   const isRemoved = { 'updateDescription.removedFields': { $in: updates } }
-  return [told(collection, whole), { ...told(collection, ['update']), $or: [...isSet, isRemoved] }]
+  return [
+    eventsOf(collection, whole),
+    { ...eventsOf(collection, ['update']), $or: [...isSet, isRemoved] },
+  ]
 }
 
-const told = (collection: string, operations: readonly string[]): Document => ({
+const eventsOf = (collection: string, operations: readonly string[]): Document => ({
   'ns.coll': collection,
   operationType: { $in: operations },
 })

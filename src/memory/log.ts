@@ -12,8 +12,11 @@ import {
   type StreamEvent,
 } from './followed.ts'
 
-/** The time between two rounds, in milliseconds. Without requests, each round has a tick. */
+/** The time between two rounds, in milliseconds. */
 const roundMs = 100
+
+/** The rounds between two ticks without requests. They bound what a request has to wait for. */
+const restRounds = 5
 
 /** How many rounds a request waits at most. */
 const waitRoundsMax = 10
@@ -87,7 +90,7 @@ export class Log {
 
   /**
    * Waits for a tick that begins after the call. The wait is shared, and usually sends one or two commands.
-   * @returns true: every write that any process was told of before the call has been applied. False: the log is not open,
+   * @returns true: every write that was acknowledged before the call, in any process, has been applied. False: the log is not open,
    *   or 1 s was not enough; read the database, and keep nothing.
    */
   isCurrent(): Promise<boolean> {
@@ -117,7 +120,7 @@ export class Log {
           await this.limit(this.tick(stream))
           this.stream = stream
           failures = 0
-          this.processLog?.info('memory follows the changes of the database')
+          this.processLog?.info('memory follows the database')
           while (!signal.aborted) await this.runTick(stream)
         } finally {
           this.drop()
@@ -128,7 +131,7 @@ export class Log {
       } catch (err) {
         failures++
         if (signal.aborted) return
-        if (failures === 1) this.processLog?.warn({ err }, 'memory was dropped')
+        if (failures === 1) this.processLog?.warn({ err }, 'memory does not follow the database')
       }
       await sleep(backoffMs(failures, backoff), undefined, { ref: false, signal }).catch(() => {})
     }
@@ -196,7 +199,7 @@ export class Log {
       this.isLate = true
       waiting.resolve(false)
     }
-    if (this.isAtRest) this.wake()
+    if (this.isAtRest && this.roundsOfStep % restRounds === 0) this.wake()
   }
 
   private drop(): void {

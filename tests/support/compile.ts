@@ -8,6 +8,7 @@ const programs = [
   'tests/integration/processes/transaction-child.ts',
   'tests/laws/processes/delivery-child.ts',
   'tests/laws/processes/engage-child.ts',
+  'tests/laws/processes/log-child.ts',
   'tests/laws/processes/poll-child.ts',
   'tests/laws/processes/reconcile-child.ts',
   'tests/support/open-embedded.ts',

@@ -52,15 +52,21 @@ export class NumberedMemory implements Follower {
     this.kept.clear()
   }
 
-  /** @returns whether memory was current, and then the document from memory, or from the database as a fill. */
-  async read(key: string): Promise<{ readonly isCurrent: boolean; readonly state: State }> {
+  /** Reads from memory, or from the database as a fill. */
+  async read(key: string): Promise<{
+    /** Whether memory was current. If not, nothing is kept. */
+    readonly isCurrent: boolean
+    /** Whether the state was in memory. */
+    readonly isKept: boolean
+    readonly state: State
+  }> {
     const isCurrent = await this.log.isCurrent()
-    const kept = this.kept.get(key)
-    if (isCurrent && kept !== undefined) return { isCurrent, state: kept }
-    if (!isCurrent) return { isCurrent, state: await this.load(key, undefined) }
+    const kept = isCurrent ? this.kept.get(key) : undefined
+    if (kept !== undefined) return { isCurrent, isKept: true, state: kept }
+    if (!isCurrent) return { isCurrent, isKept: false, state: await this.load(key, undefined) }
     using fill = this.fills.begin()
     const state = await this.load(key, fill.readConcern)
     if (fill.isValid(key)) this.kept.set(key, state)
-    return { isCurrent, state }
+    return { isCurrent, isKept: false, state }
   }
 }

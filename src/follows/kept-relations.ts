@@ -61,11 +61,11 @@ export class KeptRelations {
    * @returns undefined for a reader with more than 5,000 followees or restrictions.
    */
   async load(reader: UserId): Promise<Relations | undefined> {
-    const found = await this.readers.load([reader], true, async () => {
+    const loaded = await this.readers.load([reader], true, async () => {
       const relations = await this.read(reader)
       return new Map([[reader, { relations }]])
     })
-    return found.get(reader)?.relations
+    return loaded.get(reader)?.relations
   }
 
   private async read(reader: UserId): Promise<Relations | undefined> {

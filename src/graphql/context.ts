@@ -59,7 +59,7 @@ export class Context {
   readonly requestId: string
   /** The header Accept. */
   readonly accept: string | undefined
-  /** What earlier steps told of the request. */
+  /** What earlier steps noted about the request. */
   readonly state: RequestState | undefined
   /** The document that is executed. */
   readonly read: ReadDocument | undefined

@@ -66,20 +66,20 @@ export class KeptValues<V extends object> implements Kept {
     isCurrent: boolean,
     read: (missing: readonly K[]) => Promise<ReadonlyMap<K, V>>,
   ): Promise<Map<K, V>> {
-    const found = new Map<K, V>()
+    const values = new Map<K, V>()
     const missing: K[] = []
     for (const key of keys) {
       const value = isCurrent ? this.get(key) : undefined
-      if (value) found.set(key, value)
+      if (value) values.set(key, value)
       else missing.push(key)
     }
-    if (missing.length === 0) return found
+    if (missing.length === 0) return values
     using filling = this.beginFilling()
     for (const [key, value] of await read(missing)) {
       filling.keep(key, value)
-      found.set(key, value)
+      values.set(key, value)
     }
-    return found
+    return values
   }
 
   apply(change: Change): void {

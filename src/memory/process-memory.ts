@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 
 /** Something that a process keeps in memory. */
 export interface Kept {
-  /** The collections of whose changes it is told. */
+  /** The collections whose changes it gets. */
   readonly follows: readonly FollowedCollection[]
   /** Drops what a change has made wrong, or adds it. Synchronous. */
   apply(change: Change): void
@@ -20,7 +20,7 @@ export class ProcessMemory {
   private readonly byCollection = new Map<string, Kept[]>()
   private log: Log | undefined
 
-  /** From now on, tells `kept` of changes. Call it before {@link start}. */
+  /** From now on, passes changes to `kept`. Call it before {@link start}. */
   add<K extends Kept>(kept: K): K {
     this.kept.push(kept)
     for (const name of kept.follows)

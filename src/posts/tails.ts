@@ -72,18 +72,18 @@ export class Tails implements Kept {
 
   /** The posts of distinct authors in a range, from memory. Call it while memory is current. */
   propose(authors: readonly UserId[], range: Range): Proposal {
-    const known: Tail[] = []
+    const tails: Tail[] = []
     const missing: UserId[] = []
     for (const author of authors) {
       const tail = this.byAuthor.get(author)
-      if (tail) known.push(tail)
+      if (tail) tails.push(tail)
       else missing.push(author)
     }
-    const refs = mergeTails(known, range)
+    const refs = mergeTails(tails, range)
     const last = refs.length >= range.limit ? refs.at(-1)?.id : undefined
     // Beyond the last post, nothing matters. The oldest first, everything above the begin of the range does.
     const end = (range.oldestFirst ? undefined : last) ?? range.newerThan ?? everything
-    for (const tail of known) {
+    for (const tail of tails) {
       tail.isUsed = true
       if (tail.floor > end) missing.push(tail.author)
     }
@@ -105,13 +105,13 @@ export class Tails implements Kept {
     this.fills.add(fill)
     try {
       let end = everything
-      for (const some of chunks(authors, authorsPerRead)) {
+      for (const batch of chunks(authors, authorsPerRead)) {
         const newerThan = end === everything ? undefined : end
-        const found = await read(some, { olderThan, newerThan, oldestFirst: false, limit })
+        const refs = await read(batch, { olderThan, newerThan, oldestFirst: false, limit })
         if (fill.isOver) return true
-        if (found.length >= limit) end = found.at(-1)?.id ?? end
-        for (const author of some) if (this.isMet(author, olderThan)) this.lowerFloor(author, end)
-        for (const ref of [...found, ...fill.inserted])
+        if (refs.length >= limit) end = refs.at(-1)?.id ?? end
+        for (const author of batch) if (this.isMet(author, olderThan)) this.lowerFloor(author, end)
+        for (const ref of [...refs, ...fill.inserted])
           if (!fill.deleted.has(ref.id)) this.addPost(ref)
       }
       return true

@@ -30,7 +30,7 @@ interface ProcessAnswer {
 
 /**
  * Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a second of processor time.
- * @param tells of {@link keepMemory}. Undefined: it keeps nothing.
+ * @param tells as {@link keepMemory} has it. Undefined: it keeps nothing.
  */
 export async function answeringProcess(
   services: Services,

@@ -8,7 +8,7 @@ import type { Services } from '../../src/services.ts'
 /**
  * Makes services keep posts, accounts and relations in memory, as servers do, until `memory.close()`. Resolves once the
  * log is current.
- * @param tells whether memory is told of a change. Default: of all.
+ * @param tells whether memory gets a change. Default: of all.
  */
 export async function keepMemory(
   { memory, collections }: Pick<Services, 'memory' | 'collections'>,

@@ -115,11 +115,11 @@ export class Registry {
 
   /** As {@link read}: from memory, otherwise by a command that concurrent calls share. @param isCurrent whether memory is. */
   async load(isCurrent: boolean): Promise<Registered> {
-    const found = await this.kept.load(['all'], isCurrent, async () => {
+    const loaded = await this.kept.load(['all'], isCurrent, async () => {
       return new Map([['all', await this.readShared()]])
     })
     // A page that finds others than it has read under tries again under these.
-    this.latest = found.get('all') ?? new Map()
+    this.latest = loaded.get('all') ?? new Map()
     return this.latest
   }
 

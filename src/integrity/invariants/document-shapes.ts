@@ -184,7 +184,7 @@ async function restore(
   const { user, follower, followee } = replacement
   const isEdge = name === 'followers' || name === 'following'
   if (isEdge) {
-    // Memory is told so that their relations have changed.
+    // So memory learns that their relations have changed.
     await run.stats.lock(tx, [user, follower ?? followee])
   }
 }

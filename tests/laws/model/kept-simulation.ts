@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { registerStrategies } from '../../../src/feed/feeds.ts'
-import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
+import type { MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import { parsePostNodeId } from '../../../src/graphql/node-id.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
 import type { Change } from '../../../src/memory/followed.ts'
@@ -126,7 +126,7 @@ export class KeptSimulation {
   constructor(
     private readonly setting: Setting,
     private readonly plan: KeptPlan,
-    /** Of which changes memory is told. */
+    /** Whether memory gets a change. */
     private readonly tells: (change: Change) => boolean = () => true,
   ) {
     this.writers = [this.process(), this.process()]

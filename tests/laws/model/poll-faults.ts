@@ -1,7 +1,7 @@
 import type { FollowedCollection } from '../../../src/memory/followed-facts.ts'
 import type { Services } from '../../../src/services.ts'
 
-/** A server whose memory is told of no change of a collection. */
+/** A server whose memory gets no change of a collection. */
 export const isNotTold =
   (collection: FollowedCollection) =>
   ({ memory }: Services): void => {

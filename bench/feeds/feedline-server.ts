@@ -2,8 +2,6 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { handleRequests } from '../child-process.ts'
 
 // The compiled server of `feedline serve`. It also answers its parent with its port, its processor time and its memory.

@@ -121,6 +121,7 @@ export function createFeeds(
     },
     standard: config.strategy,
     registry,
+    memory,
     pageFacts,
     pending,
     watermarks,

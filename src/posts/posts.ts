@@ -223,15 +223,18 @@ export class Posts {
     return docs.map(toRef)
   }
 
-  /** The ids of the existing posts among `refs`. One covered command with the shard key. */
+  /** The ids of the existing posts among `refs`. One covered command with the shard key, none without posts. */
   async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
+    if (refs.length === 0) return new Set()
+    const authorOf = new Map(refs.map(({ id, author }) => [id, author]))
     const authors = [...new Set(refs.map(({ author }) => author))]
     const docs = await findAtOnce(
       this.parts.collections.posts,
       { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
-      { projection: { _id: 1 }, limit: refs.length, hint: { _id: 1, author: 1 } },
+      { projection: { author: 1 }, limit: authorOf.size, hint: { _id: 1, author: 1 } },
     )
-    return new Set(docs.map(({ _id }) => fromObjectId<PostId>(_id)))
+    const found = docs.map(toRef).filter(({ id, author }) => authorOf.get(id) === author)
+    return new Set(found.map(({ id }) => id))
   }
 
   /** The authors of the existing posts among `ids`. One covered command to all shards, only for entries without an author. */

@@ -16,7 +16,7 @@ const waiting = 'read outbox'
 
 /** The commands that read stored places. */
 const placesOf = (strategy: FeedStrategyName): string[] => {
-  if (strategy === 'FANOUT_ON_READ') return ['read following', 'read posts']
+  if (strategy === 'FANOUT_ON_READ') return []
   return [entryReads[strategy]]
 }
 
@@ -35,8 +35,8 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   const [reader, author] = [handle(`reader_${name}`), handle(`author_${name}`)]
   const isStored = strategy !== 'FANOUT_ON_READ'
   const marks = isStored ? [waiting] : []
-  /** The facts of posts and authors that are in memory cost the read of their versions. */
-  const whole = [...marks, ...placesOf(strategy), 'read versions'].sort()
+  /** The facts of posts and authors are in memory. */
+  const whole = [...marks, ...placesOf(strategy)].sort()
   let since: string
 
   const poll = (fields: string) =>
@@ -57,7 +57,7 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   test('a page with a pollCursor costs one command more, none with FANOUT_ON_READ', async () => {
     const page = (more: string) =>
       `{ timeline(strategy: ${strategy}) { ${more} edges { cursor } } }`
-    // The first page of a cache creates it, and the second one the version of the reader's relations.
+    // The first page of a cache creates it.
     for (let times = 0; times < 2; times++) await send(reader, page(''))
     const { data, labels } = await send(reader, page('pending pollCursor'))
     expect(data.timeline.edges).toHaveLength(5)
@@ -68,8 +68,7 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
   test('a poll with nothing new reads no post, and with changed it costs a page of ids', async () => {
     const { data, labels } = await poll('count hasMore authors { handle } pollCursor')
     noteFact(`poll of ${strategy}, nothing new: ${labels.join(', ')}`)
-    const registrations = isStored ? ['read strategies'] : []
-    expect(labels).toEqual([...marks, ...placesOf(strategy), ...registrations].sort())
+    expect(labels).toEqual(whole)
     expect(data.timelineNews).toMatchObject({ count: 0, hasMore: false, authors: [] })
     const held = await poll('count changed')
     expect(held.labels).toEqual(whole)
@@ -87,15 +86,5 @@ describe.each(feedStrategyNames)('a poll of %s', (strategy) => {
     const authors = [{ handle: author, viewerFollows: true }]
     const news = { count: 1, hasMore: false, authors, changed: false }
     expect(data.timelineNews).toMatchObject(news)
-  })
-
-  test('a poll that is repeated reads versions with its second request, and nothing else with its third', async () => {
-    // Creates the versions.
-    for (let times = 0; times < 2; times++) await poll('count changed')
-    const labelsOfPoll = async () => (await poll('count hasMore changed')).labels
-    expect(await labelsOfPoll()).toEqual(whole)
-    const versions = isStored ? ['read versions'] : []
-    expect(await labelsOfPoll()).toEqual([...whole, ...versions].sort())
-    expect(await labelsOfPoll()).toEqual(isStored ? ['read versions'] : whole)
   })
 })

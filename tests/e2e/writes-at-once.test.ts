@@ -67,7 +67,6 @@ const followTransaction = [
   'read follow_events',
   'insert followers',
   'insert following',
-  'update versions',
   'insert follow_events',
   'update user_stats',
   'update outbox',
@@ -80,7 +79,6 @@ const followJobs = [
   'read following',
   'read posts',
   'insert inbox',
-  'update versions',
   'read posts',
   'delete outbox',
 ]

@@ -39,7 +39,6 @@ const common = {
   'insert following': 1,
   'insert follow_events': 1,
   'update meta': 1,
-  'update versions': 1,
   'find strategies': 1,
   'update imports': 3,
   commitTransaction: 3,

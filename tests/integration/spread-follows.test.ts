@@ -73,7 +73,6 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         'read users',
         'update outbox',
         'update user_stats',
-        'update versions',
       ].sort(),
     )
     expect(await problemsOf(harness, prefix)).toEqual([])
@@ -95,7 +94,6 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         'read followers',
         'update outbox',
         'update user_stats',
-        'update versions',
       ].sort(),
     )
     await harness.rest()

@@ -175,8 +175,8 @@ const housekeeping = new Set(['hello', 'ping', 'endSessions', 'killCursors', 'co
 
 /**
  * Runs `work` and records all commands that the client sends to MongoDB during it, in order. Includes every try of a
- * retried command, every getMore, and commands of concurrent work. Omits hello, ping, endSessions, killCursors and
- * failpoints.
+ * retried command, every getMore, and commands of concurrent work. Omits hello, ping, endSessions, killCursors,
+ * failpoints, and the reads of the log, which all requests share.
  */
 export async function recorded<T>(
   client: MongoClient,
@@ -186,6 +186,7 @@ export async function recorded<T>(
   const listener = ({ commandName: name, command }: CommandStartedEvent) => {
     if (housekeeping.has(name)) return
     const target = name === 'getMore' ? command.collection : command[name]
+    if (target === '$cmd.aggregate') return
     commands.push({ name, command, collection: typeof target === 'string' ? target : undefined })
   }
   client.on('commandStarted', listener)

@@ -2,12 +2,15 @@ import { byStrategy } from '../../src/feed/strategies/list.ts'
 
 /** The labels of the commands that read the facts of a page whose accounts, posts and relations are in memory. */
 export const factsReads = {
-  withoutCounts: ['read versions'],
-  withCounts: ['read versions', 'read posts'],
+  withoutCounts: [],
+  withCounts: ['read posts'],
 }
 
-/** The label of the command that reads the facts of a page where nothing is kept. */
-export const unkeptFactsRead = 'read following, restrictions, user_stats, posts, strategies'
+/** The labels of the commands that read the facts of a page where nothing is kept. */
+export const unkeptFactsReads = [
+  ...['read following', 'read restrictions', 'read user_stats', 'read users'],
+  ...['read strategies', 'read posts'],
+]
 
 /** The label of the command that reads a page's entries, by strategy. */
 export const entryReads = byStrategy(({ storedForm }) => `read ${storedForm.collection}`)

@@ -108,9 +108,6 @@ export interface StoredTimelines {
   deleteReader(reader: UserId): Promise<void>
 }
 
-/** Interim. */
-export type OutdateTimelines = (readers: readonly UserId[]) => Promise<void>
-
 /**
  * Opens a strategy's stored timelines under one registration. Its options apply to all operations.
  * @param registration as read after the edge or post was committed.

@@ -7,6 +7,7 @@ import type { Range } from '../../lib/page.ts'
 import { stopwatch } from '../../lib/stopwatch.ts'
 import { pageFrom, rangeOf, readRange } from '../../list/pipeline.ts'
 import type { Log } from '../../log.ts'
+import type { ProcessMemory } from '../../memory/process-memory.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
 import {
   isBackfilled,
@@ -26,6 +27,7 @@ export interface FeedServiceParts extends TimelineParts {
   /** The strategy of requests that name none. */
   readonly standard: FeedStrategyName
   readonly registry: Registry
+  readonly memory: ProcessMemory
   readonly pending: Pending
   readonly watermarks: Watermarks
 }
@@ -149,7 +151,7 @@ export class FeedService {
    * Cost: as of {@link timeline}, without `pending` and `watermark`.
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
-    const { registry } = this.parts
+    const { registry, memory } = this.parts
     let registered = await registry.lastSeen()
     let isReadable = true
     for (let tries = 1; ; tries++) {
@@ -165,7 +167,7 @@ export class FeedService {
         const slices = await readRange(list, [query.reader], query.range)
         const seen = list.facts.map((facts) => facts.registered)
         // A page without candidates has read no facts.
-        if (isCovered && seen.length === 0) seen.push(await registry.read())
+        if (isCovered && seen.length === 0) seen.push(await registry.load(await memory.isCurrent()))
         const { servedBy, isStored, facts } = list
         const items = slices.get(query.reader) ?? []
         if (!isCovered || seen.every((now) => isCurrent(registration, now.get(name))))

@@ -6,6 +6,7 @@ import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { ProcessMemory } from '../../memory/process-memory.ts'
 import type { KeptPosts } from '../../posts/kept-posts.ts'
 import { countsOf, type Post } from '../../posts/post.ts'
+import type { Posts } from '../../posts/posts.ts'
 import type { KeptAccount, KeptAccounts } from '../../users/kept-accounts.ts'
 import { type Facts, isShown } from '../../visibility/rules.ts'
 import type { Registered, Registry } from '../registry/registry.ts'
@@ -51,6 +52,7 @@ export interface PageFactsParts {
   readonly keptRelations: KeptRelations
   readonly keptPosts: KeptPosts
   readonly summaries: EngagementSummaries
+  readonly posts: Pick<Posts, 'existing'>
 }
 
 /** The second step of a page: loads the facts that decide law L1, for all candidates together. */
@@ -128,6 +130,12 @@ export class PageFactsReader {
     }
     const unknown = refs.filter(({ id }) => !posts.has(id))
     const needsAll = counts || viewerHas
+    // Where nothing is kept, an index covers this.
+    if (!isCurrent && !content && !needsAll) {
+      const existing = await this.parts.posts.existing(unknown)
+      for (const ref of unknown) if (existing.has(ref.id)) posts.set(ref.id, ref)
+      return { posts, summaries: undefined }
+    }
     const asked = needsAll ? refs : unknown
     using filling = keptPosts.beginFilling()
     const read = await summaries.load(asked, viewerHas ? reader : undefined, unknown)

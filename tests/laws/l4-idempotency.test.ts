@@ -47,7 +47,10 @@ async function newScene(mutation: Mutation) {
         ),
     }),
     createPost: () => ({
-      run: (idempotencyKey) => services.posts.create(ann, { text: 'hello' }, idempotencyKey),
+      run: async (idempotencyKey) => {
+        const created = await services.posts.create(ann, { text: 'hello' }, idempotencyKey)
+        return created && { ...created, isRepeat: undefined }
+      },
       effects: async () =>
         agreed(await collections.posts.countDocuments({ author: ann }), (await count(ann))?.posts),
     }),

@@ -10,6 +10,7 @@ import { Readiness } from '../../src/http/readiness.ts'
 import { createLog } from '../../src/log.ts'
 import { createServices, type Services } from '../../src/services.ts'
 import { type Limits, sameLimits } from './engagement.ts'
+import { keepMemory } from './memory.ts'
 import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
 import { drain, subjectOf } from './services.ts'
@@ -125,6 +126,7 @@ export function useApp(
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
     services.feed.start(log)
+    if (config.feed.pageCacheMb > 0) await keepMemory(services)
     const readiness = new Readiness(async () => {})
     const trusted = await loadTrustedDocuments(config.http.trustedDocuments, config)
     const nudge = () => {}
@@ -137,6 +139,7 @@ export function useApp(
       // An answer that a test has not read would keep its connection open for a minute.
       http.server.closeAllConnections()
       await closed
+      await services?.memory.close()
     }
   })
   afterAll(async () => close())

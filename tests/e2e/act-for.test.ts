@@ -438,7 +438,7 @@ describe('a server that acts for two users in turn', () => {
       }
     }
     // The last page is from memory, and its account was looked up.
-    expect(commands).toEqual(['read users'])
+    expect(commands).toEqual(['read inbox', 'read outbox', 'read users'])
     agent.destroy()
   })
 

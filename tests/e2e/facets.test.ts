@@ -152,7 +152,7 @@ test('a page from memory has its facets, and the mentioned users as they are now
     expect(await facetOf('user { name }')).toEqual({ handle: 'late', user: { name: 'late' } })
   }
   const { commands } = await recorded(app.database.client, () => facetOf(''))
-  expect(labelsOf(commands)).toEqual([])
+  expect(labelsOf(commands)).toEqual(['read inbox'])
   await app.services.users.update(late, { handle: 'later' as Handle, name: 'Later' })
   expect(await facetOf('user { name handle }')).toEqual({
     ...{ handle: 'late', user: { name: 'Later', handle: 'later' } },

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import type { FeedService } from '../../feed/timeline/feed-service.ts'
-import type { TimelinePage } from '../../feed/timeline/page.ts'
+import type { Projection, TimelinePage } from '../../feed/timeline/page.ts'
 import { isGraphql } from '../../http/graphql-route.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
@@ -138,7 +138,8 @@ async function readPlanned(
 ): Promise<PlannedPage | undefined> {
   const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window })
   const authors = accountsOf(page)
-  if (!page.items.every(({ post }) => isRenderable(post, authors))) return undefined
+  if (!page.items.every(({ post }) => isRenderable(post, plan.needs.projection, authors)))
+    return undefined
   const accountOf = (author: UserId) => authors.get(author) as KeptAccount
   return {
     ...page,
@@ -164,10 +165,14 @@ const accountsOf = ({ facts }: TimelinePage): ReadonlyMap<UserId, KeptAccount> =
     ? facts[0].accounts
     : new Map(facts.flatMap(({ accounts }) => [...accounts]))
 
+/** The part of a post without which only graphql-js renders it. A malformed post lacks it. */
+const requiredParts = { ref: 'id', text: 'text', content: 'createdAt' } as const
+
 const isRenderable = (
   post: TimelinePage['items'][number]['post'],
+  projection: Projection,
   authors: ReadonlyMap<UserId, KeptAccount>,
-): boolean => 'createdAt' in post && authors.get(post.author)?.profile !== undefined
+): boolean => requiredParts[projection] in post && authors.get(post.author)?.profile !== undefined
 
 /**
  * The operation that a request names, and its variables.

@@ -20,6 +20,9 @@ import { issuerWarnings } from './users/issuers.ts'
 /** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
 const stopReserveMs = 2_000
 
+/** How long a server waits for the log of changes before its first request, in milliseconds. */
+const openingMsMax = 1_000
+
 /** How many readers' pages a server reads before its first request. */
 const warmUpReaders = 64
 
@@ -82,7 +85,8 @@ async function serve(
     nudge,
     trusted,
   })
-  // Before it listens, so that no request is among the first of this process.
+  // Before it listens, so that no request is among the first of this process. What is read earlier is not kept.
+  await services.memory.waitUntilOpen(openingMsMax)
   await services.feed.warmUp(await services.stats.sample(warmUpReaders).catch(() => []))
   const url = await listenOn(http, config.http)
   const admin = await startAdmin(config.operations.admin, readiness).catch(async (error) => {

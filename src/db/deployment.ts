@@ -38,7 +38,7 @@ export const differences = {
       isOff: true,
     },
     upgraded: {
-      does: 'none',
+      does: 'none, and after it from the next start on',
       why: 'a process of the previous release may write what the log does not tell',
       isOff: true,
     },

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Timestamp } from '../db/mongo.ts'
+import { stopwatch } from '../lib/stopwatch.ts'
 import type { Log as Logger } from '../log.ts'
 import type { Change } from './followed.ts'
 import type { FollowedCollection } from './followed-facts.ts'
@@ -42,6 +44,12 @@ export class ProcessMemory {
       },
       logger,
     )
+  }
+
+  /** Waits until values may be kept, at most for a time in milliseconds. Without a log, at once. */
+  async waitUntilOpen(msMax: number): Promise<void> {
+    const elapsedMs = stopwatch()
+    while (this.log && !this.position && elapsedMs() < msMax) await sleep(10)
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,8 @@ const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
 const [ann, ben] = [handle('ann'), handle('ben')]
 
 beforeAll(async () => {
+  // As on a sharded cluster, nothing is kept.
+  await harness.services.memory.close()
   // On a router no election is seen, so no read waits for the first write of a primary.
   const shared = harness.database.client.readConcern as { afterClusterTime?: unknown }
   shared.afterClusterTime = undefined

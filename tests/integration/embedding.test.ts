@@ -1,4 +1,3 @@
-import type { Document } from 'mongodb'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { entryContents } from '../../src/feed/entries.ts'
 import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'

@@ -20,6 +20,8 @@ const request = {
 
 beforeEach(async () => {
   const { services, database } = harness
+  // As on a sharded cluster, nothing is kept.
+  await services.memory.close()
   // On a router no election is seen, so no read waits for the first write of a primary.
   const shared = database.client.readConcern as { afterClusterTime?: unknown }
   shared.afterClusterTime = undefined

@@ -1,7 +1,8 @@
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import type { Services } from '../../src/services.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { keepMemory } from '../support/memory.ts'
 import { recorded } from '../support/mongo.ts'
 import { drain, handle, servicesOver, useServices } from '../support/services.ts'
 
@@ -35,6 +36,8 @@ test('a warm process reads no account for the first page of a reader', async () 
     return labels.filter((label) => label === 'read users')
   }
   const [cold, warm] = [processOf('INBOX'), processOf('INBOX')]
+  await keepMemory(warm)
+  onTestFinished(() => warm.memory.close())
   await warm.feed.warmUp(await warm.stats.sample(10))
   expect([await accountsRead(cold), await accountsRead(warm)]).toEqual([['read users'], []])
 })

@@ -19,13 +19,9 @@ export interface IndexSpec {
 /**
  * Where the first field of a shard key holds the account that decides the shard:
  * - `whole`: its value is the id of an account;
- * - `within`: its value is a document, and this is its first field;
- * - `after`: its value is a text that begins with one of these, in order, and the id of an account follows.
+ * - `within`: its value is a document, and this is its first field.
  */
-export type AccountPlace =
-  | 'whole'
-  | { readonly within: string }
-  | { readonly after: readonly string[] }
+export type AccountPlace = 'whole' | { readonly within: string }
 
 /**
  * The indexes of a collection, its shard key on a sharded cluster, and the shape of its documents. A change takes a

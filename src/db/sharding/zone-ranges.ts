@@ -16,13 +16,9 @@ export interface AccountRanges {
   readonly zones: readonly string[]
 }
 
-/** The lowest values of the first field of each stretch of accounts: one, or one for each text before an id. */
-const stretchesOf = (place: AccountPlace): readonly string[] =>
-  typeof place === 'object' && 'after' in place ? place.after : ['']
-
 /** The value of the first field from which on `id` is in it. */
-const valueAt = (place: AccountPlace, start: string, id: string): unknown =>
-  typeof place === 'object' && 'within' in place ? { [place.within]: id } : start + id
+const valueAt = (place: AccountPlace, id: string): unknown =>
+  typeof place === 'object' ? { [place.within]: id } : id
 
 /**
  * The ranges of one collection's shard key, in order and without gaps, from the lowest key to the highest. Documents of
@@ -37,15 +33,10 @@ export function zoneRangesOf(
     [first]: value,
     ...Object.fromEntries(rest.map((field) => [field, others])),
   })
-  const starts = stretchesOf(accountIn).flatMap((start, stretch) =>
-    zones.map((zone, n) => ({
-      zone,
-      min:
-        n === 0 && stretch === 0
-          ? new MinKey()
-          : valueAt(accountIn, start, n === 0 ? '' : (splits[n - 1] as string)),
-    })),
-  )
+  const starts = zones.map((zone, n) => ({
+    zone,
+    min: n === 0 ? new MinKey() : valueAt(accountIn, splits[n - 1] as string),
+  }))
   return starts.map(({ zone, min }, n) => ({
     min: bound(min, new MinKey()),
     max:

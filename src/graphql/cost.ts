@@ -22,6 +22,7 @@ import {
   commandPrice,
   facetValuePrice,
   facetValues,
+  factsCommands,
   fanoutPrice,
   followeesPerPrice,
   type Load,
@@ -29,7 +30,6 @@ import {
   type Prices,
   pricesOf,
   valuePrice,
-  versionCommands,
 } from './prices.ts'
 
 /** An operation with the fragments of its document and its coerced variables. */
@@ -150,7 +150,7 @@ class Pricing {
     const sides = ['page', ...probes]
     const isTimeline = coordinate === 'Query.timeline'
     if (isTimeline && !this.timelines.has(timelineKey(values, 'page')))
-      this.commands += versionCommands
+      this.commands += factsCommands
     // Each read of a list counts, but the aliases of one timeline share theirs.
     const reads = isTimeline ? this.addTimelines(values, sides) : sides.length
     this.commands += (page ?? 0) * reads

@@ -140,7 +140,7 @@ export class Registrations {
   /**
    * Invalidates all timelines of all strategies, and enqueues their back-fill after `delayMs` milliseconds.
    * A running back-fill ends, because it may have read before. For transactions that write edges or posts without jobs,
-   * after {@link lockRegistrations}: without a new version, processes serve under the registrations that they have kept.
+   * after {@link lockRegistrations}.
    * Up to five commands, one if no strategy is registered.
    */
   async invalidate(tx: Tx, delayMs: number): Promise<void> {

@@ -12,7 +12,7 @@ export const postsApi: Api = {
       ...loadedBy({ name: 'content', commands: 1 }, 'Post', ['text', 'facets', 'attachments']),
       ...loadedBy({ name: 'stats', commands: 1 }, 'PostConnection', ['totalCount']),
     },
-    // Of the versions under which a timeline with mentioned users is kept, each of which may be missing.
+    // Of the mentioned users, with what hides them.
     fieldCommands: { 'TextFacet.user': 6 },
     listSizes: { 'Post.facets': facetsMax },
   },

@@ -10,14 +10,14 @@ export const timelinesApi: Api = {
     fieldCommands: {
       'Query.whyInTimeline': 6,
       'Query.whyNotInTimeline': 6,
-      // The watermark, a page, and versions.
+      // The watermark, and a page with its facts.
       'Query.timelineNews': 26,
       'TimelineConnection.pending': 2,
       'TimelineConnection.pollCursor': 2,
     },
     listSizes: { 'TimelineNews.authors': newsAuthorsMax },
     pageCommands: {
-      // With the creation of a cache, three rounds of stored entries and facts, and a refill by fan-out on read.
+      // With the creation of a cache, three rounds of stored entries and posts, and a refill by fan-out on read.
       'Query.timeline': 13,
     },
   },

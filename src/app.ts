@@ -72,8 +72,10 @@ async function serve(
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
   services.feed.start(log)
-  if (config.feed.pageCacheMb > 0 && (await services.mechanisms.isOn('memory')))
-    services.memory.start(new ChangeLog(db, followedFacts), log)
+  if (config.feed.pageCacheMb > 0) {
+    const isAllowed = () => services.mechanisms.isOn('memory')
+    await services.memory.startOnce(isAllowed, new ChangeLog(db, followedFacts), log)
+  }
   const nudge = () => worker.nudge()
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)

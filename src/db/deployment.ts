@@ -38,7 +38,7 @@ export const differences = {
       isOff: true,
     },
     upgraded: {
-      does: 'none, and after it from the next start on',
+      does: 'none',
       why: 'a process of the previous release may write what the log does not tell',
       isOff: true,
     },

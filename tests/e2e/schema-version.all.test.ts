@@ -27,10 +27,9 @@ const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines',
 
 const untilStopped =
   'Run "feedline migrate --previous-stopped" when no process of the previous release runs any more. ' +
-  'Until then: answers, posts, accounts and relations in memory, PAGE_CACHE_MB: none; ' +
+  'Until then: posts, accounts and relations in memory, PAGE_CACHE_MB: none; ' +
   'the job of a post while no strategy stores timelines: one, which delivers nothing; ' +
-  'a post that is deleted during a back-fill: always looked for; retention: everything is kept; ' +
-  'facts of a page: one command; ' +
+  'retention: everything is kept; facts of a page: six commands; ' +
   'writes of the previous release: refused by MongoDB if this release would not see them.\n'
 
 describe('a database of an older schema version', () => {
@@ -66,9 +65,9 @@ describe('a database of an older schema version', () => {
     expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
     const nothing = 'The database has schema version 5. There is nothing to migrate.\n'
     expect((await run('migrate')).out).toBe(nothing + untilStopped)
-    expect(await records().findOne({ _id: 'versions' })).toBeNull()
+    expect(await records().findOne({ _id: 'log' })).toBeNull()
     expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)
-    expect(await records().findOne({ _id: 'versions' })).not.toBeNull()
+    expect(await records().findOne({ _id: 'log' })).not.toBeNull()
     expect(await run('migrate')).toEqual({ code: 0, out: nothing, err: '' })
   })
 })
@@ -115,7 +114,7 @@ test('a new database gets the schema version of the release that uses it first',
   expect((await run('indexes', '--apply')).code).toBe(0)
   const recorded = { version: schemaVersion, following: 'collection' }
   expect(await records().findOne({ _id: 'schema' })).toMatchObject(recorded)
-  expect(await records().findOne({ _id: 'versions' })).not.toBeNull()
+  expect(await records().findOne({ _id: 'log' })).not.toBeNull()
 })
 
 test('an embedded database is migrated when it is opened', async () => {

@@ -15,7 +15,7 @@ import { recordingLog } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const app = useApp({ FEED_MAINTAINED: 'INBOX' })
+const app = useApp({ FEED_MAINTAINED: 'INBOX', FANOUT_INLINE_MAX: '0' })
 const inline = useApp({ FEED_STRATEGY: 'INBOX' })
 const collector = useCollector()
 const silent = createLog('silent', { write: () => {} })

@@ -61,7 +61,7 @@ async function staleAfter(
   const stale: string[] = []
   for (let at = 0; at < count; at++) {
     const [name, change, isDelivered] = world.changes[at % world.changes.length] ?? []
-    // Often enough to be kept, if answers are kept.
+    // So that what decides it is in memory.
     for (let times = 0; times < 4; times++) await world.read(keeper.url)
     const raced = world.read(keeper.url)
     await change?.(writer.url)
@@ -73,10 +73,10 @@ async function staleAfter(
   return stale
 }
 
-/** The answers that a server has sent from memory. */
+/** How often a server has found the relations of a reader in memory. */
 async function hitsOf({ adminUrl }: Server): Promise<number> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
-  const hits = /^feedline_cache_reads_total\{cache="answers",result="hit"\} (\d+)/m.exec(metrics)
+  const hits = /^feedline_cache_reads_total\{cache="relations",result="hit"\} (\d+)/m.exec(metrics)
   return Number(hits?.[1] ?? 0)
 }
 
@@ -86,7 +86,7 @@ async function stop({ process }: Server): Promise<void> {
 }
 
 describe(`a server of ${previous} beside this release`, () => {
-  test('while it writes, answers are right and none is kept; they are kept once it has stopped', async () => {
+  test('while it writes, answers are right and nothing is kept; memory is used once it has stopped', async () => {
     const mixed = await openMixed()
     const { old, world, start, command, db } = mixed
     const early = await command('serve')
@@ -114,7 +114,7 @@ describe(`a server of ${previous} beside this release`, () => {
     const next = await starting
     expect(await staleAfter(mixed, next, current, world.changes.length)).toEqual([])
     noteFact(
-      `mixed releases: ${changesOfTest} changes by ${previous} in ${seconds.toFixed(1)} s, 0 stale; ${await hitsOf(current)} answers from memory after it stopped`,
+      `mixed releases: ${changesOfTest} changes by ${previous} in ${seconds.toFixed(1)} s, 0 stale; ${await hitsOf(current)} readers from memory after it stopped`,
     )
     await Promise.all([stop(current), stop(next)])
     await db.dropDatabase()

@@ -8,7 +8,13 @@ import { sameLimits } from '../support/engagement.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { failCommand } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
-import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
+import {
+  handle,
+  openAccounts,
+  servicesOver,
+  settleRegistrations,
+  useServices,
+} from '../support/services.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const readers = Array.from({ length: 250 }, (_, n) => handle(`r${String(n).padStart(3, '0')}`))
@@ -61,6 +67,7 @@ describe.each(share(2, ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX'] as const))('%s
       return Object.fromEntries(by)
     }
     expect(await whole()).toEqual({ FANOUT_ON_READ: 25 })
+    await settleRegistrations(services.collections)
     const job = await services.collections.outbox.findOne({ kind: 'strategy.backfill' })
     const cut = joblessRun({ save: async () => Promise.reject(new Error('cut off')) })
     await expect(services.tasks['strategy.backfill']?.(job?.payload ?? {}, cut)).rejects.toThrow(

@@ -273,6 +273,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
     const sent = commands.filter(({ collection }) => !collection?.startsWith('hot_'))
     const names = sent.map(({ name }) => name)
     expect(names.filter((name) => name === 'commitTransaction')).toHaveLength(3)
-    expect(names).toHaveLength(following === 'collection' ? 20 : 19)
+    expect(names).toHaveLength(following === 'collection' ? 19 : 18)
   })
 })

@@ -37,7 +37,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
       fans.map((fan) => [true, fan]),
     )
     // A batch also reads the accounts.
-    expect(came.commands).toHaveLength(10 + secondCollection)
+    expect(came.commands).toHaveLength(9 + secondCollection)
     const counted = came.commands.filter(({ collection }) => collection === 'user_stats')
     const ofStar = counted.flatMap(({ command }) =>
       (command.updates ?? []).flatMap(({ q, u }: { q: { _id: string }; u: object }) =>
@@ -52,7 +52,7 @@ describe.each(sampledFollowing(1))('following by %s', (following) => {
       Promise.all(fans.map((fan) => follows.unfollow(fan, star))),
     )
     expect(went.result.map(({ changed }) => changed)).toEqual(fans.map(() => true))
-    expect(went.commands).toHaveLength(8 + secondCollection)
+    expect(went.commands).toHaveLength(7 + secondCollection)
     expect((await stats.byIds([star])).get(star)).toMatchObject({ followers: 0 })
     expect(await problemsOf(harness, prefix)).toEqual([])
   })

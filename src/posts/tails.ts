@@ -125,7 +125,11 @@ export class Tails implements Kept {
     const id = String(key) as PostId
     if (operation === 'insert') {
       const ref: PostRef = { id, author: document?.author }
-      for (const { inserted } of this.fills) inserted.push(ref)
+      for (const { inserted, deleted } of this.fills) {
+        inserted.push(ref)
+        // A repair deletes a post, and inserts it again.
+        deleted.delete(id)
+      }
       this.addPost(ref)
     } else if (operation === 'delete') {
       for (const { deleted } of this.fills) deleted.add(id)

@@ -45,9 +45,10 @@ const base = {
   replyBytes: 50_000,
   cpu: 2,
 }
-/** A usual page. Its processor time, in the same run, is the unit: machines differ. */
-const reference = `{ timeline(first: 20) { edges { node { id text author { handle name }
-  likeCount viewerHasLiked } } } }`
+/** A usual page that is read from the database. Its processor time, in the same run, is the unit: machines differ. */
+const reference = `{ user(handle: "p1") { posts(first: 20) { edges { node { id text author { handle name }
+  likeCount viewerHasLiked } } }
+  followers(first: 20) { edges { node { handle name } } } } }`
 type Measure = keyof typeof perCost
 const measures = Object.keys(perCost) as Measure[]
 

@@ -35,7 +35,7 @@ export class ProcessMemory {
   }
 
   /**
-   * Follows a log until {@link close}, once the deployment allows it, which an operator may change meanwhile.
+   * Follows a log until {@link close}, once the deployment allows it. An operator may change that.
    * @param isAllowed is asked now, and every 10 s until it is.
    */
   async startOnce(isAllowed: () => Promise<boolean>, log: Log, logger: Logger): Promise<void> {

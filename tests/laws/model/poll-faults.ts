@@ -11,7 +11,7 @@ export const isNotTold =
 
 /** Faults of a server that law L7 must find between several processes, by what they do. */
 export const pollFaults = {
-  'a server is told of no change of relations': isNotTold('user_stats'),
+  'memory gets no change of relations': isNotTold('user_stats'),
   'a server never says that posts were removed': ({ news }) => {
     const right = news.findNews.bind(news)
     news.findNews = async (...asked) => ({ ...(await right(...asked)), changed: false })

@@ -14,12 +14,8 @@ process.env.FEEDLINE_SEED ||= String(randomInt(1_000_000))
 const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
 /** What takes long, for `npm run test:all` alone. */
 const long = 'tests/**/*.all.test.ts'
-/** What measures time, or needs a server without other writes, of `npm run test:all` too: one file after the other, once all others have ended. */
-const measuring = [
-  'tests/laws/l1-log-histories.all.test.ts',
-  'tests/laws/l5-sign-in.all.test.ts',
-  'tests/e2e/benchmarks.all.test.ts',
-]
+/** What measures time, of `npm run test:all` too: one file after the other, once all others have ended. */
+const measuring = ['tests/laws/l5-sign-in.all.test.ts', 'tests/e2e/benchmarks.all.test.ts']
 const propertyRuns = 'tests/support/property-runs.ts'
 /** For tests with a database. */
 const withDatabase = {

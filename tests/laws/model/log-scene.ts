@@ -35,7 +35,7 @@ export class LogScene implements AsyncDisposable {
   }
 
   /**
-   * Opens a scene with one document, whose number is 1, and waits until the log is current.
+   * Opens a scene with one document, `a`, whose number is 1 and that is not in memory, and waits until the log is current.
    * @param db of the process with the log.
    * @param writerDb of the process that writes.
    * @param load how the memory reads. Default: as production does.
@@ -45,6 +45,10 @@ export class LogScene implements AsyncDisposable {
     await scene.write('a', 1)
     scene.log.start(scene.memory, silent)
     await scene.isCurrent()
+    // The stream begins with the last write, and has it no later than the next one.
+    await scene.write('other', 1)
+    await scene.isCurrent()
+    scene.memory.kept.clear()
     return scene
   }
 

@@ -9,8 +9,6 @@ interface FindOptions {
   readonly limit?: number
   readonly hint?: Document
   readonly maxTimeMS?: number
-  /** Default: that of the collection. */
-  readonly readConcern?: Document | undefined
 }
 
 /**
@@ -24,8 +22,8 @@ export async function findAtOnce<Doc extends Document, Found = Doc>(
   filter: Filter<Doc>,
   options: FindOptions = {},
 ): Promise<Found[]> {
-  const { db, collectionName } = collection
-  const { limit, readConcern = collection.readConcern } = options
+  const { db, collectionName, readConcern } = collection
+  const { limit } = options
   const { batchSize: documentsMax } = singleBatch
   const find = async () => {
     const command = {

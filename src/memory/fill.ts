@@ -8,17 +8,14 @@ interface Position {
 
 /** A read whose results may be kept in memory. Dispose of it once they are kept, or the read has failed. */
 export interface Fill<Key> extends Disposable {
-  /** The read concern of the read. Undefined while the log is not current: read as usual, nothing is kept. */
-  readonly readConcern:
-    | { readonly level: 'majority'; readonly afterClusterTime: Timestamp }
-    | undefined
   /** Whether what the read found about `key` may be kept now: it is not older than any change that was applied. */
   isValid(key: Key): boolean
 }
 
 /**
  * Makes sure that no read puts a value into memory that is older than the log. A value may be kept if
- * - its read began after `isCurrent` was true, and waited for the position of the log ({@link Fill.readConcern}),
+ * - its read began after `isCurrent` was true, and waited for the position of the log, as all reads of the client do
+ *   (`readNotBefore` of `db/client.ts`),
  * - no change of its key was applied since then,
  * - nothing was dropped since then.
  * It keeps a key of each change for as long as a fill is under way that began before it.
@@ -37,7 +34,6 @@ export class Fills<Key> {
     const { epoch, position } = this.log
     const begun = this.changes
     const fill: Fill<Key> = {
-      readConcern: position && { level: 'majority', afterClusterTime: position },
       isValid: (key) =>
         position !== undefined &&
         epoch === this.log.epoch &&

@@ -132,7 +132,7 @@ test('a page past muted authors costs few commands, for any number of them', asy
   )
   expect(data.timeline.edges).toEqual([])
   noteFact(`a page past ${authors.length} muted authors: ${commands.length} commands`)
-  expect(commands.length).toBeLessThanOrEqual(12)
+  expect(commands.length).toBeLessThanOrEqual(10)
 })
 
 describe('cost', () => {

@@ -39,10 +39,11 @@ export const readFromLaggingMember = (waitsForLog: boolean): ElectionHistory => 
     const primary = await primaryOf(set.hosts)
     const lagging = set.hosts.find((host) => host !== primary) as string
     const member = new MongoClient(`mongodb://${lagging}/`, { directConnection: true })
-    const load = (): Load => async (_id, readConcern) => {
+    const load = (): Load => async (_id) => {
       const command = {
         ...{ find: followed.collection, filter: { _id }, maxTimeMS: 300 },
-        readConcern: waitsForLog ? readConcern : { level: 'majority' },
+        // What all reads of the client of the log have.
+        readConcern: waitsForLog ? { ...clients.reader.readConcern } : { level: 'majority' },
       }
       const read = { readPreference: 'secondaryPreferred' } as const
       const { cursor } = await member.db(clients.reader.databaseName).command(command, read)

@@ -1,4 +1,4 @@
-import type { Collection, Document } from 'mongodb'
+import type { Collection } from 'mongodb'
 import { findAtOnce } from '../../../src/db/find-at-once.ts'
 import { Fills } from '../../../src/memory/fill.ts'
 import type { Change, Followed, Follower } from '../../../src/memory/followed.ts'
@@ -14,7 +14,7 @@ export interface Numbered {
 export type State = number | null
 
 /** How a memory reads a document from the database. */
-export type Load = (key: string, readConcern: Document | undefined) => Promise<State>
+export type Load = (key: string) => Promise<State>
 
 export const followed: Followed = {
   collection: 'numbered',
@@ -26,8 +26,8 @@ export const followed: Followed = {
 /** Reads as a request does. */
 export const loadFrom =
   (collection: Collection<Numbered>): Load =>
-  async (_id, readConcern) =>
-    (await findAtOnce(collection, { _id }, { readConcern })).at(0)?.n ?? null
+  async (_id) =>
+    (await findAtOnce(collection, { _id })).at(0)?.n ?? null
 
 /** Documents in memory: what is inserted, replaced or deleted joins, what is updated is dropped, and reads fill. */
 export class NumberedMemory implements Follower {
@@ -63,9 +63,9 @@ export class NumberedMemory implements Follower {
     const isCurrent = await this.log.isCurrent()
     const kept = isCurrent ? this.kept.get(key) : undefined
     if (kept !== undefined) return { isCurrent, isKept: true, state: kept }
-    if (!isCurrent) return { isCurrent, isKept: false, state: await this.load(key, undefined) }
+    if (!isCurrent) return { isCurrent, isKept: false, state: await this.load(key) }
     using fill = this.fills.begin()
-    const state = await this.load(key, fill.readConcern)
+    const state = await this.load(key)
     if (fill.isValid(key)) this.kept.set(key, state)
     return { isCurrent, isKept: false, state }
   }

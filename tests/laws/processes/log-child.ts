@@ -127,7 +127,7 @@ async function runReader(collection: Collection<Numbered>): Promise<void> {
         counts.compared++
         if (read.isKept) counts.fromMemory++
         if (read.state === state) return
-        const stored = await load(key, undefined).catch(() => undefined)
+        const stored = await load(key).catch(() => undefined)
         if (stored === state) stale.push(`${key}: ${read.state} instead of ${state}`)
         else counts.overwritten++
       }),

@@ -109,6 +109,10 @@ export const duplicateValues = (error: unknown): string | undefined =>
     ? (error.errmsg ?? error.message)
     : undefined
 
+/** Whether a statement of a bulk write failed because of the document that it found. Another try would fail too. */
+export const isRefusedByData = (error: unknown): boolean =>
+  error instanceof MongoBulkWriteError && !isCollision(error) && !isTransient(error)
+
 /** Whether a command, or its wait for a majority, ended at `maxTimeMS`. */
 export const isTimeExpired = (error: unknown): boolean =>
   (error instanceof MongoServerError && error.code === maxTimeExpiredCode) ||

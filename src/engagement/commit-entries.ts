@@ -1,3 +1,4 @@
+import type { LRUCache } from 'lru-cache'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { deadlineOf, tooLate } from '../db/deadline.ts'
 import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
@@ -9,7 +10,7 @@ import type { Outbox } from '../jobs/outbox.ts'
 import { type EngagementId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { noAccount } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
-import { type EngagementKind, kinds } from './kinds.ts'
+import { type EngagementKind, engagementKinds, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
 import { type ListChange, ListPlan, type ListResult, type NewEntry } from './list-plan.ts'
 import {
@@ -25,6 +26,13 @@ import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 /** A write to a list of a post. */
 export interface EntryWrite extends PostWrite {
   readonly idempotencyKey: IdempotencyKey | undefined
+  /** Whether memory has admitted an add. */
+  readonly isAdmitted: boolean
+}
+
+/** An add or a removal that changed something, with the entry that it was about. */
+export interface MadeWrite extends EntryWrite {
+  readonly result: ListResult
 }
 
 /** What entries are committed with. */
@@ -35,14 +43,11 @@ export interface EntryParts {
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly userIndex: UserEngagementIndex
   readonly admission: Admission
+  /** The lists that this process has seen in overflow, by {@link listKey}. */
+  readonly overflowing: LRUCache<string, true>
 }
 
 type PostUpdate = AnyBulkWriteOperation<PostDoc>
-
-/** A write that was decided in this transaction, with its result. */
-interface Decided extends EntryWrite {
-  readonly result: ListResult
-}
 
 /** The plans of one post's lists. */
 interface PostPlans extends Omit<PostState, 'lists'> {
@@ -74,9 +79,12 @@ export async function commitEntries(
   const refusals = await refusalsOf(tx, parts, fresh)
   const admitted = fresh.filter((write) => !refusals.has(write))
   const states = await readStates(tx, collections, admitted, passesLevels)
+  for (const { post, levels } of states.values())
+    for (const kind of engagementKinds)
+      if (levels[kind]) parts.overflowing.set(listKey({ post, kind }), true)
   const plans = new Map([...states].map(([key, state]) => [key, planOf(state, limits)]))
   const answers: (ListResult | Error)[] = []
-  const decided: Decided[] = []
+  const decided: MadeWrite[] = []
   for (const [at, write] of writes.entries()) {
     const [first, repeated] = [firsts[at], repeats[at]]
     const earlier =
@@ -99,14 +107,18 @@ export async function lockPost(
   await posts.bulkWrite([lockOf(post)], { session: tx.session })
 }
 
-/** Why adds are refused. One command for accounts and one for blocks, none without adds. */
+/** The key of a list in {@link EntryParts.overflowing}. */
+export const listKey = ({ post, kind }: { post: PostRef; kind: EngagementKind }): string =>
+  `${kind}/${postKey(post)}`
+
+/** Why adds are refused. One command for accounts and one for blocks, none if memory has admitted all adds. */
 async function refusalsOf(
   tx: Tx,
   { admission }: EntryParts,
   writes: readonly EntryWrite[],
 ): Promise<Map<EntryWrite, DomainError>> {
   const adds = writes.flatMap((write) =>
-    write.write.add
+    write.write.add && !write.isAdmitted
       ? [{ write, viewer: write.write.add.actor as UserId, user: write.post.author }]
       : [],
   )
@@ -148,11 +160,13 @@ function decide(plans: PostPlans | undefined, { write }: EntryWrite): ListResult
 
 async function store(
   tx: Tx,
-  { collections: { posts, overflow }, idempotency, outbox, userIndex }: EntryParts,
+  parts: EntryParts,
   plans: readonly PostPlans[],
-  decided: readonly Decided[],
+  decided: readonly MadeWrite[],
 ): Promise<void> {
   const { session } = tx
+  const { idempotency } = parts
+  const { posts, overflow } = parts.collections
   const changes = plans.flatMap(({ post, levels, lists }) => {
     const changed = [...lists].flatMap(([kind, plan]) => {
       const change = plan.change()
@@ -168,7 +182,23 @@ async function store(
     changed.flatMap(({ kind, levels }) => levelWrites(toObjectId(post.id), kind, levels)),
   )
   if (leveled.length > 0) await overflow.bulkWrite(leveled, { session })
-  const made = decided.filter(({ result }) => result.changed)
+  await storeBesideLists(
+    tx,
+    parts,
+    decided.filter(({ result }) => result.changed),
+  )
+  await idempotency.saveResults(resultsOf(decided), tx)
+}
+
+/**
+ * Writes what belongs to changes of lists in the caller's transaction: the entries by user, and jobs. One command for adds,
+ * one for removals, and one if a feature reacts.
+ */
+export async function storeBesideLists(
+  tx: Tx,
+  { outbox, userIndex }: Pick<EntryParts, 'outbox' | 'userIndex'>,
+  made: readonly MadeWrite[],
+): Promise<void> {
   const [adds, removes] = [true, false].map((isAdd) =>
     made.filter(({ write }) => (write.add !== undefined) === isAdd).map(byUserEntry),
   ) as [UserEngagement[], UserEngagement[]]
@@ -182,13 +212,13 @@ async function store(
     }),
   )
   await outbox.enqueue(tx, jobs)
-  await idempotency.saveResults(
-    decided.flatMap(({ idempotencyKey: key, result }) => (key ? [{ key, result }] : [])),
-    tx,
-  )
 }
 
-function byUserEntry({ post, write: { kind }, result }: Decided): UserEngagement {
+/** The results to save, of writes with idempotency keys. */
+export const resultsOf = (writes: readonly MadeWrite[]) =>
+  writes.flatMap(({ idempotencyKey: key, result }) => (key ? [{ key, result }] : []))
+
+function byUserEntry({ post, write: { kind }, result }: MadeWrite): UserEngagement {
   const { _id, actor } = result.entry as NewEntry
   return { id: fromObjectId<EngagementId>(_id), user: actor as UserId, kind, post }
 }

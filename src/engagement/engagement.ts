@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { writesSettleMs } from '../db/deadline.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
@@ -16,6 +17,7 @@ import {
 } from '../posts/content.ts'
 import type { Removal } from '../users/deletion.ts'
 import type { Handles } from '../users/handles.ts'
+import { addAtOnce, canAddAtOnce } from './add-at-once.ts'
 import { commitEntries, type EntryParts, type EntryWrite, lockPost } from './commit-entries.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, ListWrite, NewEntry } from './list-plan.ts'
@@ -50,7 +52,7 @@ export interface EntryRef {
 }
 
 /** What engagements work with. */
-export interface EngagementsParts extends EntryParts {
+export interface EngagementsParts extends Omit<EntryParts, 'overflowing'> {
   readonly transactions: Transactions
   readonly reader: EngagementReader
   readonly handles: Pick<Handles, 'findHolders'>
@@ -71,17 +73,27 @@ const bounds: GroupCommitBounds = {
 /** Number of posts whose writes share a transaction. */
 const postsMax = 16
 
+/** Number of lists in overflow that a process remembers: about 2 MB. */
+const overflowingMax = 10_000
+
 /** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
   private readonly writes: SharedTransactions<EntryWrite, ListResult>
 
-  constructor(private readonly parts: EngagementsParts) {
-    const { transactions, collections, now } = parts
+  private readonly parts: EngagementsParts & EntryParts
+
+  constructor(given: EngagementsParts) {
+    const { transactions, collections, now } = given
+    const parts = { ...given, overflowing: new LRUCache<string, true>({ max: overflowingMax }) }
+    this.parts = parts
     this.writes = new SharedTransactions(transactions, {
       bounds,
       keysMax: postsMax,
       now,
-      apply: (tx, writes, repairs) => commitEntries(tx, parts, writes, repairs),
+      apply: (tx, writes, repairs) =>
+        !repairs && canAddAtOnce(parts, writes)
+          ? addAtOnce(tx, parts, writes)
+          : commitEntries(tx, parts, writes, repairs),
       lock: async (tx, _, [first]) => first && lockPost(tx, collections, first.post),
     })
   }
@@ -89,7 +101,8 @@ export class Engagements {
   /**
    * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
    * repeat changes nothing. The text of a kind with text passes the rules of posts.
-   * Costs {@link commitEntries}, and one command for a text with mentions.
+   * Costs {@link addAtOnce} where memory admits it, otherwise {@link commitEntries}, and one command for a text with
+   * mentions.
    * @returns the new entry, or the entry that was already there. A repeat of an earlier request reads its entry again, with
    *   two commands more, and returns none if it was removed.
    * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
@@ -190,7 +203,11 @@ export class Engagements {
     write: ListWrite,
     idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
-    const result = await this.writes.submit(postKey(post), { post, write, idempotencyKey })
+    const { add } = write
+    const pair = { viewer: add?.actor as UserId, user: post.author }
+    const isAdmitted = add !== undefined && (await this.parts.admission.admitsByMemory(pair))
+    const entry = { post, write, idempotencyKey, isAdmitted }
+    const result = await this.writes.submit(postKey(post), entry)
     return toChange(write.kind, post, result)
   }
 }

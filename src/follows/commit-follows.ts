@@ -1,8 +1,11 @@
+import type { EdgeSource } from '../db/collections.ts'
+import { isDuplicateKey } from '../db/errors.ts'
 import { type IdempotencyKey, nameOfKey } from '../db/idempotency.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
+import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import { splitApart } from '../lib/batch.ts'
 import type { EdgeId } from '../lib/ids.ts'
+import type { NeedsJobs } from '../posts/publish-posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
 import {
@@ -28,9 +31,13 @@ export interface FollowParts {
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
+  readonly needsJobs: NeedsJobs
   /** The most users that a user may follow. */
   readonly followeesMax: number
 }
+
+/** Follows in whose transaction something refused a write. Their next try reads before it writes. */
+const inDoubt = new WeakSet<FollowWrite>()
 
 /**
  * Applies follows and unfollows in the caller's transaction, in order, each as if it were alone. Edges, history,
@@ -38,9 +45,10 @@ export interface FollowParts {
  * @param repairs whether edges that exist in one direction only are deleted before the new edges are inserted.
  * @returns the answer of each: an error refuses that write alone.
  * @throws {DomainError} the refusal of a single write by its counters.
- * Cost of follows, whatever their number: nine commands, ten with a second collection, and one more for several. Three
- * more with idempotency keys. Unfollows take eight, nine with a second collection, and share four of these with follows.
- * Again as many if there are several writes of one pair, or of one idempotency key.
+ * Cost: see {@link beginFollows} for follows that are all new, of different pairs and idempotency keys. Otherwise, whatever
+ * their number: nine commands, ten with a second collection, and one more for several. Three more with idempotency keys.
+ * Unfollows take eight, nine with a second collection, and share four of these with follows. Again as many if there are
+ * several writes of one pair, or of one idempotency key. Jobs: see {@link insertJobs}.
  */
 export async function commitFollows(
   tx: Tx,
@@ -48,11 +56,15 @@ export async function commitFollows(
   writes: readonly FollowWrite[],
   repairs: boolean,
 ): Promise<readonly (FollowChange | Error)[]> {
+  const batches = [...splitApart(writes, namesOf)]
+  const mayBegin = !repairs && batches.length === 1
+  if (mayBegin && writes.every((write) => write.begin && !inDoubt.has(write)))
+    return beginFollows(tx, parts, writes as readonly NewFollow[])
   const { idempotency } = parts.transactions
   const results = new Map<FollowWrite, FollowChange | Error>()
   const isAlone = writes.length === 1
   // A repeat is in a later batch, and finds the first result.
-  for (const batch of splitApart(writes, namesOf)) {
+  for (const batch of batches) {
     const keys = batch.map(({ idempotencyKey }) => idempotencyKey)
     const firsts = await idempotency.savedResults<FollowChange>(keys, tx)
     const fresh: FollowWrite[] = []
@@ -69,6 +81,52 @@ export async function commitFollows(
     for (const [write, result] of applied) results.set(write, result)
   }
   return writes.map((write) => results.get(write) as FollowChange | Error)
+}
+
+type NewFollow = FollowWrite & { readonly begin: EdgeSource }
+
+/**
+ * Begins follows of different pairs and idempotency keys, without reading whether they are new: the unique indexes of edges
+ * and results, and the filter of the counters, decide that. The transaction does read blocks: the guard that a block
+ * changes makes it collide with one that it does not see, so no edge crosses a block (law L3).
+ * Cost, whatever the number of follows: blocks, last events, edges, history, counters and results under idempotency keys,
+ * each one command, and one with a second collection. One more reads accounts that this process does not know.
+ * @throws {TryAgain} if one of several follows is refused, or anything but a block refuses one. The next try reads.
+ */
+async function beginFollows(
+  tx: Tx,
+  parts: FollowParts,
+  writes: readonly NewFollow[],
+): Promise<readonly (FollowChange | Error)[]> {
+  const { edges, admission, stats, followeesMax, transactions } = parts
+  const doubt = (cause?: unknown) => {
+    for (const write of writes) inDoubt.add(write)
+    return new TryAgain('not every follow is new', { cause })
+  }
+  const pairs = writes.map(({ follower, followee }) => ({ viewer: follower, user: followee }))
+  const decide = await admission.decide(tx, 'FOLLOW', pairs)
+  if (pairs.some((pair) => decide(pair) !== 'YES')) throw doubt()
+  const ids = await edges.newIds(tx, writes)
+  const begun = writes.map((write, at) => {
+    const { follower, followee, begin: source } = write
+    return { ...write, edge: { id: ids[at] as EdgeId, follower, followee, source } }
+  })
+  const made = begun.map(({ edge }) => edge)
+  const results = begun.map(({ edge }) => ({ changed: true, edge }))
+  try {
+    await edges.begin(tx, made)
+    const counters = countersOf(made, [])
+    if ((await stats.changeLive(tx, counters, followeesMax)) < counters.size) throw doubt()
+    transactions.idempotency.noteLive(tx, counters.keys())
+    const saved = begun.flatMap(({ idempotencyKey: key }, at) =>
+      key ? [{ key, result: results[at] }] : [],
+    )
+    await transactions.idempotency.saveResults(saved, tx)
+  } catch (error) {
+    throw isDuplicateKey(error) ? doubt(error) : error
+  }
+  await insertJobs(tx, parts, begun)
+  return results
 }
 
 /** What no two writes of a batch may have in common. */
@@ -129,10 +187,11 @@ async function readState(
 
 async function storeFollows(
   tx: Tx,
-  { edges, stats, outbox, followeesMax }: FollowParts,
+  parts: FollowParts,
   changes: readonly (FollowWrite & { readonly edge: FollowEdge })[],
   { live, repairs }: FollowState & Pick<How, 'repairs'>,
 ): Promise<void> {
+  const { edges, stats, followeesMax } = parts
   const [begun, ended] = [true, false].map((begins) =>
     changes.filter(({ begin }) => (begin !== undefined) === begins).map(({ edge }) => edge),
   ) as [FollowEdge[], FollowEdge[]]
@@ -142,6 +201,16 @@ async function storeFollows(
   const counters = countersOf(begun, ended)
   if (live || begun.length === 0) await stats.changeLive(tx, counters)
   else await stats.change(tx, counters, followeesMax)
+  await insertJobs(tx, parts, changes)
+}
+
+/** Inserts the jobs of timelines. One command, none while no strategy stores timelines: see {@link NeedsJobs}. */
+async function insertJobs(
+  tx: Tx,
+  { outbox, needsJobs }: FollowParts,
+  changes: readonly FollowWrite[],
+): Promise<void> {
+  if (!(await needsJobs(tx))) return
   const jobs = changes.flatMap(({ follower, followee, begin, jobs }) =>
     outbox
       .reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee })

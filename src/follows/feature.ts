@@ -1,11 +1,13 @@
 import { type Core, defineFeature, shareOfMemory } from '../feature.ts'
 import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
+import type { KeptAccounts } from '../users/kept-accounts.ts'
 import type { UserStats } from '../users/stats.ts'
 import { Admission, Visibility } from '../visibility/visibility.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
 import { KeptRelations } from './kept-relations.ts'
+import { KeptRestrictions } from './kept-restrictions.ts'
 import { Mutuals } from './mutuals.ts'
 import { GraphPurge } from './purge.ts'
 import { Restrictions } from './restrictions.ts'
@@ -15,8 +17,8 @@ import { Suggestions } from './suggestions.ts'
 export const follows = defineFeature({
   name: 'follows',
   reactions: {},
-  create: (core: Core & { readonly stats: UserStats }) => {
-    const { config, collections, stats, transactions } = core
+  create: (core: Core & { readonly stats: UserStats; readonly keptAccounts: KeptAccounts }) => {
+    const { config, collections, stats, transactions, memory, keptAccounts } = core
     const edges = new Edges(collections, config.following, core.mint)
     const restrictions = new Restrictions({ ...core, edges })
     /** What a viewer may see. Undefined: an anonymous viewer. */
@@ -26,10 +28,18 @@ export const follows = defineFeature({
         followed: (users, of) => follows.followeesAmong(of, users),
         restrictions: (users, of) => restrictions.restrictionsFor(of, users),
       })
-    const admission = new Admission({
-      live: (users, tx) => stats.liveAmong(users, tx),
-      restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
-    })
+    const keptRestrictions = new KeptRestrictions({ restrictions, ...shareOfMemory(core, 1 / 32) })
+    const admission = new Admission(
+      {
+        live: (users, tx) => stats.liveAmong(users, tx),
+        restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
+      },
+      {
+        isCurrent: () => memory.isCurrent(),
+        live: (users) => keptAccounts.loadLive(users),
+        restrictions: (viewer) => keptRestrictions.load(viewer),
+      },
+    )
     const { followeesMax } = config
     const follows: Follows = new Follows({ ...core, edges, admission, followeesMax })
     return {
@@ -38,7 +48,10 @@ export const follows = defineFeature({
       visibilityFor,
       admission,
       follows,
-      keptRelations: new KeptRelations({ follows, restrictions, ...shareOfMemory(core, 1 / 8) }),
+      keptRelations: new KeptRelations({
+        ...{ follows, keptRestrictions },
+        ...shareOfMemory(core, 3 / 32),
+      }),
       mutuals: new Mutuals(edges, follows, visibilityFor),
       suggestions: new Suggestions({ edges, follows, visibilityFor }),
       graph: new GraphPurge(collections, edges, stats, transactions),

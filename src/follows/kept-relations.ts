@@ -5,7 +5,7 @@ import { KeptValues } from '../memory/kept-values.ts'
 import type { ProcessMemory } from '../memory/process-memory.ts'
 import { isShown, type RestrictionKind } from '../visibility/rules.ts'
 import type { Follows } from './follows.ts'
-import type { Restrictions } from './restrictions.ts'
+import type { KeptRestrictions } from './kept-restrictions.ts'
 
 /** The users that a reader follows, and the mutes and blocks between the reader and others. */
 export interface Relations {
@@ -24,14 +24,14 @@ interface KnownReader {
 /** The most followees, and the most restrictions, that are kept of a reader. */
 const relationsMax = 5_000
 
-/** The most readers that share a command, and the most followees and restrictions that it reads. */
+/** The most readers that share a command, and the most followees that it reads. */
 const [readersMax, sharedMax] = [16, 10_000]
 
 /** The parts that {@link KeptRelations} works with. */
 interface KeptRelationsParts {
   readonly memory: ProcessMemory
   readonly follows: Pick<Follows, 'followeesOfAll'>
-  readonly restrictions: Pick<Restrictions, 'restrictionsOfAll'>
+  readonly keptRestrictions: Pick<KeptRestrictions, 'load'>
   readonly bytesMax: number
 }
 
@@ -56,8 +56,9 @@ export class KeptRelations {
   }
 
   /**
-   * The relations of a reader. Call it while memory is current. No command if they are in memory, otherwise two, which
-   * concurrent readers share; readers who have more than 10,000 of a kind together also have two commands each.
+   * The relations of a reader. Call it while memory is current. No command if they are in memory, otherwise one for
+   * followees and that of {@link KeptRestrictions}, which concurrent readers share; readers who have more than 10,000
+   * followees together also have one each.
    * @returns undefined for a reader with more than 5,000 followees or restrictions.
    */
   async load(reader: UserId): Promise<Relations | undefined> {
@@ -73,29 +74,28 @@ export class KeptRelations {
     return found?.get(reader)
   }
 
-  /** @returns undefined if several readers have too many relations for one command. */
+  /** @returns undefined if several readers have too many followees for one command. */
   private async readAll(
     readers: readonly UserId[],
   ): Promise<ReadonlyMap<UserId, Relations | undefined> | undefined> {
-    const { follows, restrictions } = this.parts
+    const { follows, keptRestrictions } = this.parts
     const [edges, restricted] = await Promise.all([
       follows.followeesOfAll(readers, sharedMax),
-      restrictions.restrictionsOfAll(readers, sharedMax),
+      Promise.all(readers.map((reader) => keptRestrictions.load(reader))),
     ])
-    if (edges.length >= sharedMax || !restricted)
-      return readers.length === 1 ? new Map() : undefined
+    if (edges.length >= sharedMax) return readers.length === 1 ? new Map() : undefined
     const edgesOf = groupBy(edges, ({ user }) => user)
-    const foundOf = (reader: UserId): Relations | undefined => {
+    const foundOf = (reader: UserId, at: number): Relations | undefined => {
       const followees = new Set((edgesOf.get(reader) ?? []).map(({ followee }) => followee))
-      const own = restricted.get(reader) ?? new Map()
-      if (Math.max(followees.size, own.size) > relationsMax) return undefined
-      const facts = { restrictions: own }
+      const restrictions = restricted[at]
+      if (!restrictions || Math.max(followees.size, restrictions.size) > relationsMax)
+        return undefined
       const sources = [...followees].filter(
-        (user) => user !== reader && isShown('FOLLOWEE', reader, { user }, facts),
+        (user) => user !== reader && isShown('FOLLOWEE', reader, { user }, { restrictions }),
       )
-      return { followees, restrictions: own, sources }
+      return { followees, restrictions, sources }
     }
-    return new Map(readers.map((reader) => [reader, foundOf(reader)]))
+    return new Map(readers.map((reader, at) => [reader, foundOf(reader, at)]))
   }
 }
 

@@ -45,4 +45,10 @@ export class KeptAccounts {
       return new Map([...live].map(([id, account]) => [id, { account, profile: profiles.get(id) }]))
     })
   }
+
+  /** The accounts of {@link load}, without profiles. Call it while memory is current. */
+  async loadLive(ids: readonly UserId[]): Promise<Map<UserId, Account>> {
+    const kept = await this.load([...new Set(ids)], true)
+    return new Map([...kept].map(([id, { account }]) => [id, account]))
+  }
 }

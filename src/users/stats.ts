@@ -172,7 +172,7 @@ export class UserStats {
       const _id = isOne ? first : { $in: changed.map(([id]) => id) }
       const filter =
         followeesMax !== undefined && (change.following ?? 0) > 0
-          ? { _id, following: { $lt: followeesMax } }
+          ? { _id, following: { $lte: followeesMax - (change.following ?? 0) } }
           : { _id }
       const statement = { filter, update: { $inc: change } }
       return isOne ? { updateOne: statement } : { updateMany: statement }

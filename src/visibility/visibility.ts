@@ -40,6 +40,15 @@ export interface PairReads {
   ) => Promise<ReadonlyMap<UserId, Facts['restrictions']>>
 }
 
+/** What a process keeps in memory of the facts that decide about a pair. */
+export interface KeptReads {
+  /** Whether memory holds all that was acknowledged before the call. */
+  readonly isCurrent: () => Promise<boolean>
+  readonly live: (users: readonly UserId[]) => Promise<Facts['live']>
+  /** Undefined if the viewer has too many. */
+  readonly restrictions: (viewer: UserId) => Promise<Facts['restrictions'] | undefined>
+}
+
 /** The purposes that {@link FactReads} decide. */
 export type UserPurpose = {
   [P in Purpose]: FactFor<P> extends keyof FactReads ? P : never
@@ -119,9 +128,29 @@ export class Visibility {
 /** Whether a viewer may do something. NO_ACCOUNT: the viewer has none. */
 type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
 
-/** Decides within a transaction what many viewers may do. */
+/** Decides what the writes of many viewers may do: within their transaction, or before it by memory. */
 export class Admission {
-  constructor(private readonly reads: PairReads) {}
+  constructor(
+    private readonly reads: PairReads,
+    private readonly kept: KeptReads,
+  ) {}
+
+  /**
+   * Whether memory shows that a viewer may engage with the posts of a user, so that the transaction need not decide it. A
+   * block or a deletion that was acknowledged before the call forbids it. A later one is concurrent with the engagement:
+   * what both leave is what they leave one after the other. That is not so of a follow, which a block must end.
+   * No command but those of memory: a tick, and two for accounts and one for restrictions that it lacks.
+   * @returns false if the viewer may not, and in doubt. {@link decide} says which.
+   */
+  async admitsByMemory({ viewer, user }: Pair): Promise<boolean> {
+    if (!(await this.kept.isCurrent())) return false
+    const [live, restrictions] = await Promise.all([
+      this.kept.live([viewer, user]),
+      this.kept.restrictions(viewer),
+    ])
+    if (!restrictions || !live.has(viewer)) return false
+    return isShown('POST', viewer, { user }, { live, restrictions })
+  }
 
   /**
    * Decides about each pair. At most one command for each fact, whatever the number of pairs, and none without pairs.

@@ -264,7 +264,12 @@ describe('idempotency keys and jobs in a batch', () => {
     const { now } = harness.clock
     const parts = { collections, edges, stats, outbox, transactions, mint, now }
     const admission = admissionWith(services, new Interrupted(parts))
-    const follows = new Follows({ ...parts, admission, followeesMax: 100 })
+    const follows = new Follows({
+      ...parts,
+      needsJobs: services.needsJobs,
+      admission,
+      followeesMax: 100,
+    })
     const first = await resultOf(follows.follow(opener, star))
     const others = await Promise.all([
       resultOf(follows.follow(comer, star)),

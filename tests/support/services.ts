@@ -228,9 +228,16 @@ export async function problemsOf({ services, following }: ServicesHarness, prefi
 
 const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))
 
-/** What viewers may do, with restrictions of a test's own. */
+/** What viewers may do, with restrictions of a test's own, and without memory. */
 export const admissionWith = ({ stats }: Services, restrictions: Restrictions) =>
-  new Admission({
-    live: (users, tx) => stats.liveAmong(users, tx),
-    restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
-  })
+  new Admission(
+    {
+      live: (users, tx) => stats.liveAmong(users, tx),
+      restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
+    },
+    {
+      isCurrent: async () => false,
+      live: async () => new Map(),
+      restrictions: async () => undefined,
+    },
+  )

@@ -44,6 +44,7 @@ test('an inline job is free for workers 10 s after its process was killed', asyn
   const held = new Promise<void>((resolve) => {
     finish = resolve
   })
+  await services.registrations.register('INBOX', services.configured.INBOX)
   const log = pino({ level: 'silent' })
   services.inline.start({ ...services.tasks, 'follow.created': () => held }, log)
   await openAccounts(services, [handle('dora'), handle('eve')])

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createIdempotencyKey } from '../../src/db/idempotency.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { UserId } from '../../src/lib/ids.ts'
@@ -14,6 +14,12 @@ let scenes = 0
 describe.each(sampledFollowing(0))('following by %s', (following) => {
   const harness = useServices(following)
   const mirror = following === 'collection' ? ['following'] : []
+  // Follows have jobs while a strategy stores timelines.
+  beforeAll(async () => {
+    const { registrations, configured } = harness.services
+    await registrations.register('INBOX', configured.INBOX)
+    await harness.rest()
+  })
 
   /** Opens accounts with handles of one prefix. */
   async function newUsers(count: number) {
@@ -66,10 +72,8 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         ...written.map((name) => `insert ${name}`),
         'insert idempotency_keys',
         'read follow_events',
-        'read followers',
-        'read idempotency_keys',
         'read restrictions',
-        'read user_stats',
+        'read strategies',
         'read users',
         'update outbox',
         'update user_stats',
@@ -92,6 +96,7 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
         'insert follow_events',
         'read follow_events',
         'read followers',
+        'read strategies',
         'update outbox',
         'update user_stats',
       ].sort(),

@@ -90,6 +90,11 @@ export interface StrategyDoc {
    * there are none.
    */
   readonly settlesAt?: Date
+  /**
+   * Set by large imports: only the timelines of readers with this `imported` or a later one are back-filled, because all
+   * others are. Of another epoch, it means nothing.
+   */
+  readonly changed?: { readonly epoch: ObjectId; readonly since: ObjectId }
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
   readonly dropping?: true
   /** The options of the stored form, by name. */
@@ -147,6 +152,7 @@ export const timelineCollections = {
       },
       {
         settlesAt: date,
+        changed: object({ epoch: id, since: id }),
         dropping: set,
         floor: id,
         readers: object({ done: whole, total: whole }),

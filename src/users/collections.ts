@@ -1,5 +1,6 @@
 import { collectionOf } from '../db/collection-spec.ts'
-import { date, list, object, text, whole } from '../db/shape.ts'
+import type { ObjectId } from '../db/mongo.ts'
+import { date, id, list, object, text, whole } from '../db/shape.ts'
 
 /** A handle that an account gave up, and that no other account may take until a time. */
 export interface FormerHandle {
@@ -38,6 +39,8 @@ export interface UserStatsDoc {
   readonly guard?: number
   /** The number of repairs of the counters, or of the counted edges. */
   readonly repairs?: number
+  /** The last batch of a large import that changed whom the user follows. Absent: none, or no timeline was stored. */
+  readonly imported?: ObjectId
 }
 
 /** The account of a handle. */
@@ -98,12 +101,15 @@ export const accountCollections = {
   }),
   user_stats: collectionOf<UserStatsDoc>()({
     about: 'the counters of a live user',
-    indexes: [],
+    indexes: [
+      // the readers whose timelines an import has changed, covered
+      { key: { _id: 1, imported: 1 }, partialFilterExpression: { imported: { $exists: true } } },
+    ],
     shardKey: { _id: 1 },
     accountIn: 'whole',
     shape: object(
       { _id: text, followers: whole, following: whole, posts: whole },
-      { guard: whole, repairs: whole },
+      { guard: whole, repairs: whole, imported: id },
     ),
   }),
 }

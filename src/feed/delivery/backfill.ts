@@ -7,7 +7,12 @@ import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
-import { type Registration, type Registry, splitRanges } from '../registry/registry.ts'
+import {
+  changedSince,
+  type Registration,
+  type Registry,
+  splitRanges,
+} from '../registry/registry.ts'
 import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
@@ -131,7 +136,8 @@ export class Backfill {
   }
 
   /**
-   * Fills the timelines of all readers under a new registration, in the order of their ids. Ends if it is over. Waits
+   * Fills the timelines of all readers under a new registration, or of those whom an import has changed, in the order of
+   * their ids. Ends if it is over. Waits
    * until posts of transactions that do not know the registration are committed.
    * With at least 2,000 readers, the job is split by ranges of readers.
    */
@@ -153,7 +159,9 @@ export class Backfill {
       return ranges.split(run, job, left)
     }
     const { covered } = registration
-    const cut = descriptors[name].backfilled ? await this.readers.cut(covered) : []
+    const cut = descriptors[name].backfilled
+      ? await this.readers.cut(covered, changedSince(registration))
+      : []
     if (cut.length < 2) return this.fillRange(payload, run)
     const write = (tx: Tx) => registry.split(name, epoch, cut, tx)
     return ranges.split(run, job, cut, { write })
@@ -177,7 +185,10 @@ export class Backfill {
       if (range && (!own || own.done)) return undefined
       const { covered } = own ?? registration
       const readers = descriptors[name].backfilled
-        ? await this.readers.loadAfter(covered, count, range?.upTo)
+        ? await this.readers.loadAfter(covered, count, {
+            upTo: range?.upTo,
+            changedSince: changedSince(registration),
+          })
         : []
       await filler.fillReaders(registration, readers, run.signal)
       const [last, isLast] = [readers.at(-1), readers.length < count]

@@ -1,5 +1,6 @@
-import { singleBatch } from '../../db/client.ts'
+import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
+import type { ObjectId } from '../../db/mongo.ts'
 import { cutRanges, inRange, type KeyRange } from '../../jobs/ranges.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { estimateReaders } from '../registry/estimate-readers.ts'
@@ -12,10 +13,23 @@ const rangesMax = 16
 export class ReaderWalk {
   constructor(private readonly stats: Collections['user_stats']) {}
 
-  /** Loads the next readers after an id, up to another one. One covered command. */
-  async loadAfter(id: string, count: number, upTo?: string): Promise<UserId[]> {
+  /**
+   * Loads the next readers after an id, up to another one. One covered command.
+   * @param changedSince only those whom an import has changed since then. Default: all.
+   */
+  async loadAfter(
+    id: string,
+    count: number,
+    {
+      upTo,
+      changedSince,
+    }: { readonly upTo?: string | undefined; readonly changedSince?: Since } = {},
+  ): Promise<UserId[]> {
     const docs = await this.stats
-      .find({ _id: inRange({ after: id, upTo }) }, { ...singleBatch, projection: { _id: 1 } })
+      .find(
+        { _id: inRange({ after: id, upTo }), ...changed(changedSince) },
+        { ...singleBatch, ...hintOf(changedSince), projection: { _id: 1 } },
+      )
       .sort({ _id: 1 })
       .limit(count)
       .toArray()
@@ -24,15 +38,21 @@ export class ReaderWalk {
 
   /**
    * Cuts the readers after an id into up to 16 ranges of the same size. Fewer than two if there are fewer than 2,000
-   * readers. One command, and about two more for each range.
+   * readers. One command, and about two more for each range. The first one examines a key for each changed reader.
+   * @param changedSince only those whom an import has changed since then. Default: all.
    */
-  async cut(after: string): Promise<KeyRange[]> {
-    const total = await estimateReaders({ user_stats: this.stats })
+  async cut(after: string, changedSince?: Since): Promise<KeyRange[]> {
+    const total = changedSince
+      ? await this.countChanged(changedSince)
+      : await estimateReaders({ user_stats: this.stats })
     if (total < splitMin) return []
     const size = Math.ceil(total / rangesMax)
     return cutRanges(after, { size, rangesMax }, async (id, distance) => {
       const [next] = await this.stats
-        .find({ _id: { $gt: id } }, { ...singleBatch, projection: { _id: 1 } })
+        .find(
+          { _id: { $gt: id }, ...changed(changedSince) },
+          { ...singleBatch, ...hintOf(changedSince), projection: { _id: 1 } },
+        )
         .sort({ _id: 1 })
         .skip(distance - 1)
         .limit(1)
@@ -40,4 +60,14 @@ export class ReaderWalk {
       return next?._id
     })
   }
+
+  /** The readers whom an import has changed since then. One covered command, which examines a key for each. */
+  private async countChanged(since: ObjectId): Promise<number> {
+    return this.stats.countDocuments(changed(since), { ...requestTimeout, ...hintOf(since) })
+  }
 }
+
+type Since = ObjectId | undefined
+
+const changed = (since: Since) => (since ? { imported: { $gte: since } } : {})
+const hintOf = (since: Since) => (since ? { hint: { _id: 1, imported: 1 } as const } : {})

@@ -107,7 +107,7 @@ export class Sweep {
     for (;;) {
       run.signal.throwIfAborted()
       const begun = performance.now()
-      const swept = await readers.loadAfter(after, count, range?.upTo)
+      const swept = await readers.loadAfter(after, count, { upTo: range?.upTo })
       for (const registration of maintainedIn(await registry.read()))
         for (let more = swept.length > 0; more; ) {
           run.signal.throwIfAborted()

@@ -1,11 +1,11 @@
 import { ConfigError } from '../../config.ts'
 import { requestTimeout } from '../../db/client.ts'
 import type { Collections, StrategyDoc } from '../../db/collections.ts'
-import type { Filter } from '../../db/mongo.ts'
+import type { Filter, ObjectId } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import type { Transactions, Tx } from '../../db/transaction.ts'
 import type { Outbox } from '../../jobs/outbox.ts'
-import type { IdMint, PostId, TimeId } from '../../lib/ids.ts'
+import type { IdMint, PostId, TimeId, UserId } from '../../lib/ids.ts'
 import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import {
   backfillJobs,
@@ -18,6 +18,7 @@ import {
 import { estimateReaders } from './estimate-readers.ts'
 import { transactionMsMax } from './needs-jobs.ts'
 import { missingOptions, type Options } from './options.ts'
+import { changedSince } from './registry.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
@@ -147,6 +148,46 @@ export class Registrations {
     await this.invalidateReaders(tx, {}, delayMs)
   }
 
+  /**
+   * Takes all strategies out of service, and enqueues the back-fill of the timelines of changed readers after `delayMs`
+   * milliseconds. Strategies that were being filled begin again with all readers, or with those of earlier batches.
+   * For transactions that write edges, after {@link lockRegistrations}. Up to eight commands, one if no strategy is
+   * registered.
+   */
+  async invalidateChanged(tx: Tx, readers: readonly UserId[], delayMs: number): Promise<void> {
+    const { user_stats, strategies } = this.parts.collections
+    const names = await this.loadMaintainedNames(tx)
+    if (names.length === 0) return
+    const registered = await strategies.find({ _id: { $in: names } }, tx).toArray()
+    const epoch = this.mintEpoch()
+    const since = toObjectId(epoch)
+    await user_stats.updateMany({ _id: { $in: [...readers] } }, { $set: { imported: since } }, tx)
+    // Of a strategy that is being filled because of an import, readers of earlier batches are left.
+    const covering = registered.filter((doc) => doc.complete || changedSince(doc))
+    const updates = covering.map((doc) => ({
+      updateOne: {
+        filter: { _id: doc._id },
+        update: {
+          $set: {
+            ...{ epoch: since, covered: '', complete: false },
+            changed: { epoch: since, since: lowerOf(changedSince(doc), since) },
+            readers: {
+              done: 0,
+              total: readers.length + (doc.complete ? 0 : (doc.readers?.total ?? 0)),
+            },
+          },
+          $unset: { split: '' } as const,
+        },
+      },
+    }))
+    if (updates.length > 0) await strategies.bulkWrite(updates, { session: tx.session })
+    const covered = covering.map(({ _id }) => _id as MaterialisedName)
+    await this.parts.outbox.cancel(tx, backfillsAndRanges(covered))
+    if (covered.length > 0) await this.enqueue(tx, covered, epoch, delayMs)
+    const others = names.filter((name) => !covered.includes(name))
+    if (others.length > 0) await this.invalidateReaders(tx, { _id: { $in: others } }, delayMs)
+  }
+
   /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
   async beginRebuilds(): Promise<void> {
     await this.parts.outbox.hasten(backfillJobs())
@@ -261,3 +302,6 @@ export class Registrations {
     return this.parts.mint.next<TimeId>() as PostId
   }
 }
+
+const lowerOf = (one: ObjectId | undefined, other: ObjectId): ObjectId =>
+  one && one.toHexString() < other.toHexString() ? one : other

@@ -59,6 +59,10 @@ const isCovered = ({ after, upTo, covered, done }: CoveredRange, reader: UserId)
 export const splitRanges = ({ split, epoch }: StrategyDoc): readonly CoveredRange[] =>
   split?.epoch.equals(epoch) ? split.ranges : []
 
+/** The first import whose readers are back-filled, if no other reader is. */
+export const changedSince = ({ changed, epoch }: StrategyDoc) =>
+  changed?.epoch.equals(epoch) ? changed.since : undefined
+
 /** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
 export const isSameRegistration = (
   then: StrategyDoc | undefined,
@@ -220,7 +224,7 @@ export class Registry {
     }
     await this.strategies.updateOne(
       { _id: name, epoch: id, $nor: [isOpen] },
-      { $set: { complete: true }, $unset: { split: '', settlesAt: '' } },
+      { $set: { complete: true }, $unset: { split: '', settlesAt: '', changed: '' } },
       requestTimeout,
     )
   }

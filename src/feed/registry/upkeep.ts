@@ -5,8 +5,8 @@ import { timelineReactions } from '../delivery/job-kinds.ts'
 import type { Registrations } from './registrations.ts'
 
 /**
- * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a rebuild of all timelines after
- * the import ended or stopped.
+ * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a back-fill of the timelines of all
+ * changed readers after the import ended or stopped.
  */
 export type ImportSize = 'SMALL' | 'LARGE'
 
@@ -15,8 +15,8 @@ const rebuildDelayMs = 60_000
 
 /**
  * Enqueues the timeline jobs of imports, which write edges without the services that deliver them. Each batch of a large
- * import invalidates all timelines and delays the rebuild. A rebuild that began between two batches ends, and begins
- * again after the later batch. So it misses no edge, also if the process of the import is killed.
+ * import marks its followers, takes strategies out of service and delays their back-fill. A back-fill that began between
+ * two batches ends, and begins again after the later batch. So it misses no edge, also if the process of the import is killed.
  */
 export class Upkeep {
   constructor(
@@ -31,7 +31,10 @@ export class Upkeep {
   async leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void> {
     // A concurrent registration reads the batch, or the batch reads the registration.
     await this.registrations.lockRegistrations(tx)
-    if (size === 'LARGE') return this.registrations.invalidate(tx, rebuildDelayMs)
+    if (size === 'LARGE') {
+      const changed = [...new Set(follows.map(({ follower }) => follower))]
+      return this.registrations.invalidateChanged(tx, changed, rebuildDelayMs)
+    }
     if ((await this.registrations.loadMaintainedNames(tx)).length === 0) return
     const jobs = follows.map(({ follower, followee }): NewJob => {
       const kind = timelineReactions['follow.created']

@@ -41,7 +41,7 @@ const derivedFields: Partial<
   users: { settlesAt: none },
   user_stats: {
     ...{ followers: zero, following: zero, posts: zero },
-    ...{ guard: none, repairs: none },
+    ...{ guard: none, repairs: none, imported: none },
   },
   restrictions: { repairs: none },
   posts: {

@@ -85,12 +85,19 @@ export async function leaveImport(
 }
 
 /** What fails here for a while, a server does within a minute. It does not hide the error of the import. */
-async function queueRebuilds({ upkeep }: Services): Promise<void> {
-  await upkeep
-    .beginRebuilds()
-    .catch(() =>
-      log('The rebuild of the timelines could not be queued. A server queues it within a minute.'),
+async function queueRebuilds({ upkeep, registry }: Services): Promise<void> {
+  try {
+    await upkeep.beginRebuilds()
+    const filled = [...(await registry.read()).values()].filter(({ complete }) => !complete)
+    if (filled.length === 0) return
+    const total = Math.max(...filled.map(({ readers }) => readers?.total ?? 0))
+    const until = 'Until then, their pages come from FANOUT_ON_READ.'
+    log(
+      `Servers and workers fill the timelines of about ${total} readers. ${until} "feedline timelines" says how long that takes.`,
     )
+  } catch {
+    log('The back-fill of timelines could not be queued. A server queues it within a minute.')
+  }
 }
 
 /**

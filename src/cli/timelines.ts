@@ -18,7 +18,7 @@ export const timelinesCommand = (): Command =>
       const registered = await database.services.registry.read()
       const strategies = materialisedNames
         .flatMap((name) => registered.get(name) ?? [])
-        .map(summary)
+        .map((registration) => summaryOf(registration, database.clock.now()))
       if (json) console.log(JSON.stringify({ strategies }))
       else
         console.log(
@@ -59,12 +59,35 @@ const nothing = 'No strategy is maintained. FANOUT_ON_READ assembles every timel
 const strategyArgument = () =>
   new Argument('<strategy>', 'name of the strategy').choices(materialisedNames)
 
-function summary({ _id, complete, covered, readers, options, dropping }: StrategyDoc) {
+function summaryOf(registration: StrategyDoc, now: number) {
+  const {
+    _id,
+    complete,
+    covered,
+    readers = { done: 0, total: 0 },
+    options,
+    dropping,
+  } = registration
   const state = dropping ? 'DROPPING' : complete ? 'COMPLETE' : 'BACKFILLING'
-  return { strategy: _id, state, covered, readers: readers ?? { done: 0, total: 0 }, options }
+  const secondsLeft = state === 'BACKFILLING' ? estimateSecondsLeft(registration, now) : null
+  return { strategy: _id, state, covered, readers, secondsLeft, options }
 }
 
-function cellsOf({ strategy, state, readers }: ReturnType<typeof summary>): string[] {
-  const progress = state === 'BACKFILLING' ? `, ${readers.done} of ${readers.total} readers` : ''
-  return [strategy, `${state.toLowerCase()}${progress}`]
+/** How long a back-fill takes if the other readers take as long as those before. Null before the first ones. */
+function estimateSecondsLeft({ epoch, readers }: StrategyDoc, now: number): number | null {
+  if (!readers || readers.done === 0) return null
+  const seconds = (now - epoch.getTimestamp().getTime()) / 1000
+  const left = Math.max(0, readers.total - readers.done)
+  return Math.max(0, Math.round((seconds / readers.done) * left))
+}
+
+function cellsOf({
+  strategy,
+  state,
+  readers,
+  secondsLeft,
+}: ReturnType<typeof summaryOf>): string[] {
+  if (state !== 'BACKFILLING') return [strategy, state.toLowerCase()]
+  const left = secondsLeft === null ? '' : `, about ${secondsLeft} s left`
+  return [strategy, `backfilling, ${readers.done} of about ${readers.total} readers${left}`]
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { InboxDoc } from '../../src/feed/collections.ts'
 import { RebuildWatch } from '../../src/feed/registry/rebuild-watch.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { importRelations } from '../../src/imports/import-relations.ts'
@@ -13,6 +14,7 @@ import { runCommand } from '../support/command-line.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { recordingLog } from '../support/jobs.ts'
+import { recorded } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
 import { timeOfCases } from '../support/seed.ts'
@@ -167,6 +169,34 @@ describe('a large import', () => {
     for (const { runAt } of await backfills())
       expect(runAt.getTime()).toBeLessThan(Date.now() + 9_000)
     await drain(harness.services)
+    await expectRight()
+  })
+
+  test.each([
+    ['complete strategies fills the timelines of changed readers alone', true],
+    ['strategies that are being filled fills all timelines', false],
+  ])('a large import under %s', async (_, isComplete) => {
+    const { services, database } = harness
+    const { strategies, user_stats } = services.collections
+    if (!isComplete) await strategies.updateMany({}, { $set: { complete: false, covered: '' } })
+    const changed = people.slice(0, 3)
+    const others = people.slice(3)
+    const file = join(folder, `${files++}.txt`)
+    const edges = changed.map((one, n) => `${one} ${others[n]}`)
+    await writeFile(file, `${'# nothing\n'.repeat(smallImportMax)}${edges.join('\n')}\n`)
+    await importGraph(services, { file, mutual: false, batchSize: 1 })
+    const marked = await user_stats.find({ imported: { $exists: true } }).toArray()
+    expect(marked.map(({ _id }) => _id)).toEqual(expect.arrayContaining(changed))
+    const inbox = (await registrations()).find(({ _id }) => _id === 'INBOX')
+    if (isComplete) expect(inbox?.readers).toEqual({ done: 0, total: changed.length })
+    const { commands } = await recorded(database.client, () => harness.rest())
+    const filled = commands.flatMap(({ name, collection, command }) =>
+      name === 'insert' && collection === 'inbox'
+        ? command.documents.map((doc: InboxDoc) => doc._id.reader)
+        : [],
+    )
+    for (const one of changed) expect(filled).toContain(one)
+    for (const one of others) expect(filled.includes(one)).toBe(!isComplete)
     await expectRight()
   })
 

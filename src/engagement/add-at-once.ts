@@ -24,8 +24,8 @@ type AdmittedAdd = EntryWrite & { readonly write: { readonly add: NewEntry } }
 const inDoubt = new WeakSet<EntryWrite>()
 
 /**
- * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known to overflow, by actors
- * whom memory has admitted.
+ * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known to overflow, that
+ * memory has admitted.
  */
 export function canAddAtOnce(
   { overflowing, limits }: Pick<EntryParts, 'overflowing' | 'limits'>,

@@ -39,7 +39,7 @@ export interface UserStatsDoc {
   readonly guard?: number
   /** The number of repairs of the counters, or of the counted edges. */
   readonly repairs?: number
-  /** The last batch of a large import that changed whom the user follows. Absent: none, or no timeline was stored. */
+  /** The last batch of a large import that changed the followees. Absent: none, or no timeline was stored. */
   readonly imported?: ObjectId
 }
 

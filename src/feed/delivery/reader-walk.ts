@@ -15,7 +15,7 @@ export class ReaderWalk {
 
   /**
    * Loads the next readers after an id, up to another one. One covered command.
-   * @param changedSince only those whom an import has changed since then. Default: all.
+   * @param changedSince only those that an import has changed since then. Default: all.
    */
   async loadAfter(
     id: string,
@@ -39,7 +39,7 @@ export class ReaderWalk {
   /**
    * Cuts the readers after an id into up to 16 ranges of the same size. Fewer than two if there are fewer than 2,000
    * readers. One command, and about two more for each range. The first one examines a key for each changed reader.
-   * @param changedSince only those whom an import has changed since then. Default: all.
+   * @param changedSince only those that an import has changed since then. Default: all.
    */
   async cut(after: string, changedSince?: Since): Promise<KeyRange[]> {
     const total = changedSince
@@ -61,7 +61,7 @@ export class ReaderWalk {
     })
   }
 
-  /** The readers whom an import has changed since then. One covered command, which examines a key for each. */
+  /** The readers that an import has changed since then. One covered command, which examines a key for each. */
   private async countChanged(since: ObjectId): Promise<number> {
     return this.stats.countDocuments(changed(since), { ...requestTimeout, ...hintOf(since) })
   }

@@ -5,6 +5,7 @@ import type { Mechanisms } from './db/mechanisms.ts'
 import type { Transactions } from './db/transaction.ts'
 import type { Reactions } from './events.ts'
 import type { FeedConfig } from './feed/config.ts'
+import type { Registry } from './feed/registry/registry.ts'
 import type { Invariants } from './integrity/invariant.ts'
 import type { InlineRunner } from './jobs/inline.ts'
 import type { Outbox } from './jobs/outbox.ts'
@@ -34,6 +35,7 @@ export interface Core {
   readonly mechanisms: Mechanisms
   /** What the process keeps in memory. */
   readonly memory: ProcessMemory
+  readonly registry: Registry
   readonly needsJobs: NeedsJobs
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */

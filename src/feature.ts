@@ -5,15 +5,15 @@ import type { Mechanisms } from './db/mechanisms.ts'
 import type { Transactions } from './db/transaction.ts'
 import type { Reactions } from './events.ts'
 import type { FeedConfig } from './feed/config.ts'
+import type { Registry } from './feed/registry/registry.ts'
 import type { Invariants } from './integrity/invariant.ts'
 import type { InlineRunner } from './jobs/inline.ts'
-import type { Outbox } from './jobs/outbox.ts'
+import type { NeedsJobs, Outbox } from './jobs/outbox.ts'
 import type { JobQueue } from './jobs/queue.ts'
 import type { Task } from './jobs/runner.ts'
 import type { IdMint } from './lib/ids.ts'
 import type { ProcessMemory } from './memory/process-memory.ts'
 import type { ContentValidator } from './posts/content.ts'
-import type { NeedsJobs } from './posts/publish-posts.ts'
 import type { RemovalPhase, RemovalStep } from './users/deletion.ts'
 
 /** The part of the configuration that features depend on. */
@@ -34,6 +34,7 @@ export interface Core {
   readonly mechanisms: Mechanisms
   /** What the process keeps in memory. */
   readonly memory: ProcessMemory
+  readonly registry: Registry
   readonly needsJobs: NeedsJobs
   readonly mint: IdMint
   /** The database's clock, in milliseconds since 1970. */

@@ -6,6 +6,7 @@ import { Transactions } from './db/transaction.ts'
 import type { ServiceConfig } from './feature.ts'
 import { createParts, createTasks, invariants, type Parts, reactions } from './features.ts'
 import { createNeedsJobs } from './feed/registry/needs-jobs.ts'
+import { Registry } from './feed/registry/registry.ts'
 import type { Check } from './integrity/invariant.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
@@ -47,6 +48,9 @@ export function createServices(
   const queue = new JobQueue(collections.outbox, { now })
   const inline = new InlineRunner(queue)
   const mechanisms = new Mechanisms(collections)
+  const memory = new ProcessMemory()
+  const bytesMax = config.feed.pageCacheMb * 1024
+  const registry = new Registry(collections.strategies, { memory, bytesMax })
   const parts = createParts({
     config,
     collections,
@@ -56,8 +60,7 @@ export function createServices(
     inline,
     outbox: new Outbox(collections.outbox, mint, inline, reactions),
     mechanisms,
-    memory: new ProcessMemory(),
-    needsJobs: createNeedsJobs(collections, mechanisms),
+    ...{ memory, registry, needsJobs: createNeedsJobs({ registry, memory, mechanisms }) },
     mint,
     now,
     validators: contentValidators(config.posts.blockedWords, more),

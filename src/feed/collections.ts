@@ -86,8 +86,8 @@ export interface StrategyDoc {
   /** The number of readers that are back-filled, and the estimated number of all readers. */
   readonly readers?: { readonly done: number; readonly total: number }
   /**
-   * When the back-fill may begin: posts of transactions that do not know the registration are committed by then. Absent:
-   * there are none.
+   * When the back-fill may begin: posts of transactions that do not know the registration are committed by then. In the year
+   * 9999 before the wait begins. Absent: there are none.
    */
   readonly settlesAt?: Date
   /**

@@ -72,7 +72,7 @@ const common = {
   PAGE_CACHE_MB: {
     schema: decimal(0, 65_536).default(64),
     reason:
-      'Memory for posts, accounts and relations of pages. 0: nothing is kept, and the log is off',
+      'Memory for posts, accounts and relations of pages. 0: nothing is kept, the log is off, and each post has a job',
     processes: 'own',
   },
 } as const satisfies Variables

@@ -27,7 +27,7 @@ import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
 import { Registrations } from './registry/registrations.ts'
-import { Registry } from './registry/registry.ts'
+import type { Registry } from './registry/registry.ts'
 import { Upkeep } from './registry/upkeep.ts'
 import { FanoutOnRead } from './strategies/fanout-on-read.ts'
 import {
@@ -64,6 +64,7 @@ export interface FeedParts {
   readonly transactions: Transactions
   readonly mechanisms: Mechanisms
   readonly memory: ProcessMemory
+  readonly registry: Registry
   readonly mint: IdMint
   readonly now: () => number
 }
@@ -91,12 +92,10 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, mechanisms, memory, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, mechanisms, memory, registry, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, stats } = core
-  const bytesMax = config.pageCacheMb * 1024
-  const registry = new Registry(collections.strategies, { memory, bytesMax })
   const pageFacts = new PageFactsReader({ ...core, registry, memory })
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead({ ...core, memory })

@@ -2,10 +2,9 @@ import type { EdgeSource } from '../db/collections.ts'
 import { isDuplicateKey } from '../db/errors.ts'
 import { type IdempotencyKey, nameOfKey } from '../db/idempotency.ts'
 import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
-import type { JobWriter, Outbox } from '../jobs/outbox.ts'
+import type { JobWriter, NeedsJobs, Outbox } from '../jobs/outbox.ts'
 import { splitApart } from '../lib/batch.ts'
 import type { EdgeId } from '../lib/ids.ts'
-import type { NeedsJobs } from '../posts/publish-posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
 import {
@@ -210,7 +209,7 @@ async function insertJobs(
   { outbox, needsJobs }: FollowParts,
   changes: readonly FollowWrite[],
 ): Promise<void> {
-  if (!(await needsJobs(tx))) return
+  if (!(await needsJobs())) return
   const jobs = changes.flatMap(({ follower, followee, begin, jobs }) =>
     outbox
       .reactionsTo(begin ? 'follow.created' : 'follow.ended', { follower, followee })

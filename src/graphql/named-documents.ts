@@ -73,13 +73,23 @@ const notInList = () =>
     'The document is not one of the trusted documents of this server',
   )
 
+/** The parameters of requests that are being read. A poll has a long one, and several steps read it. */
+const parameters = new WeakMap<FastifyRequest, URLSearchParams>()
+
+/** The parameters of the URL of a request. */
+export function parametersIn(request: FastifyRequest): URLSearchParams {
+  const read = parameters.get(request) ?? new URL(request.url, 'http://localhost').searchParams
+  parameters.set(request, read)
+  return read
+}
+
 /** The members of a request, from its body or from its URL. Apollo refuses malformed ones. */
-export function readMembers({ method, url, body }: FastifyRequest): Fields {
+export function readMembers(request: FastifyRequest): Fields {
+  const { method, body } = request
   if (method === 'POST') return isObject(body) ? body : {}
-  const parameters = new URL(url, 'http://localhost').searchParams
   const fields = Object.fromEntries(
     ['query', 'extensions', ...idFields].map((name) => {
-      const values = parameters.getAll(name)
+      const values = parametersIn(request).getAll(name)
       return [name, values.length > 1 ? values : values[0]]
     }),
   )

@@ -1,3 +1,4 @@
+import type { News } from '../feed/timeline/news.ts'
 import type { Charge } from './rate-limit.ts'
 
 /** What the steps that answer a request of a viewer tell those after them. */
@@ -6,6 +7,11 @@ export class RequestState {
   private failure: Error | undefined
   /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
   isNews = false
+
+  /** Notes the news of an answer. */
+  noteNews({ changed, count }: News): void {
+    if (changed || count > 0) this.isNews = true
+  }
 
   /** Notes what was charged for an operation of this cost, before Apollo executes it. */
   noteCharge(cost: number, charge: Charge | undefined): void {

@@ -79,6 +79,8 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const { trustedProxies } = parts.config.http
   const http = fastify({
     bodyLimit: limits.bodyBytes,
+    // Each URL is parsed when it is needed, as Apollo does.
+    routerOptions: { querystringParser: () => ({}) },
     requestTimeout: parts.config.operations.receiveMs,
     keepAliveTimeout: keepAliveMs,
     http: { ...receiveLimits(parts.config.operations.receiveMs), requireHostHeader: false },
@@ -172,8 +174,7 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, senderOf })
-  const { feed, keptPosts } = services
-  answerPlanned(http, { schema, feed, keptPosts, limiter, persisted, senderOf })
+  answerPlanned(http, { schema, services, limiter, persisted, senderOf })
   http.route({
     method: ['GET', 'POST'],
     url: graphqlPath,

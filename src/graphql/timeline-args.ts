@@ -1,5 +1,8 @@
 import { ArgsType, Field } from 'type-graphql'
+import { checkAll } from '../errors.ts'
 import type { FeedStrategyName } from '../feed/strategies/list.ts'
+import type { FeedService } from '../feed/timeline/feed-service.ts'
+import type { NewsRequest } from '../feed/timeline/news.ts'
 import type { TimelinePage } from '../feed/timeline/page.ts'
 import { cursorAfterPage, type PollCursor, positionOf } from '../feed/timeline/poll-cursor.ts'
 import type { TimeId } from '../lib/ids.ts'
@@ -23,6 +26,39 @@ export class TimelineArgs extends ConnectionArgs {
     description: "Shows only authors in this group of the viewer's.",
   })
   readonly group?: string | null
+}
+
+@ArgsType()
+export class TimelineNewsArgs {
+  @Field(() => String, {
+    description: 'The pollCursor of the last answer, by timeline or timelineNews.',
+  })
+  readonly since!: string
+
+  @Field(() => FeedStrategyEnum, {
+    nullable: true,
+    description: 'The strategy that assembles the timeline, as for timeline.',
+  })
+  readonly strategy?: FeedStrategyName | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The viewer's group whose timeline is polled, as for timeline.",
+  })
+  readonly group?: string | null
+}
+
+/** What a poll asks for. @throws {DomainError} BAD_USER_INPUT. */
+export function newsRequestOf(
+  feed: Pick<FeedService, 'checkRequest'>,
+  { since, strategy, group }: TimelineNewsArgs,
+): Omit<NewsRequest, 'changed'> {
+  const filter = { strategy: strategy ?? undefined, group: group ?? undefined }
+  const { since: cursor } = checkAll({
+    since: () => pollCursors.parse('since', since),
+    filter: () => feed.checkRequest(filter),
+  })
+  return { ...filter, since: cursor }
 }
 
 /** The window of a timeline, which may also begin at a poll cursor, and where it begins. */

@@ -23,6 +23,13 @@ export interface NewJob {
 export type JobWriter = Pick<Outbox, 'prepare'>
 
 /**
+ * Whether the posts and follows of a transaction need jobs. Called in each try, once the transaction has seen the accounts.
+ * @returns false only if no strategy that stores timelines is registered at the call, and the back-fill of a later
+ *   registration reads the posts and follows.
+ */
+export type NeedsJobs = () => Promise<boolean>
+
+/**
  * The jobs that follow a write, stored in the transaction of that write.
  * @see law L4
  */

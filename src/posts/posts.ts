@@ -83,7 +83,7 @@ export class Posts {
   /**
    * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter and the job that
    * delivers the post. This process delivers to a small audience before it answers; workers deliver to larger ones. While
-   * no strategy stores timelines, a post has no job: five commands with an idempotency key, also for up to 16 authors.
+   * no strategy stores timelines, a post has no job: four commands with an idempotency key, also for up to 16 authors.
    * Others: see {@link publishPosts}. One more finds the accounts of mentions.
    * @returns the post. A repeat reads it again, with one command more, and returns undefined for a deleted post.
    * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.

@@ -3,7 +3,7 @@ import { isDuplicateKey } from '../db/errors.ts'
 import { type FirstResult, findRepeats, type IdempotencyKey } from '../db/idempotency.ts'
 import { fromObjectId } from '../db/object-id.ts'
 import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
-import type { JobWriter, Outbox } from '../jobs/outbox.ts'
+import type { JobWriter, NeedsJobs, Outbox } from '../jobs/outbox.ts'
 import type { IdMint, PostId, UserId } from '../lib/ids.ts'
 import { noAccount, type Stats, type UserStats } from '../users/stats.ts'
 import type { Content } from './content.ts'
@@ -27,13 +27,6 @@ export interface NewPost {
 /** A repeat of an earlier mutation has only the reference of the post, which may be deleted. */
 export type Published = Post | FirstResult<Post>
 
-/**
- * Whether the posts of a transaction need jobs.
- * @returns false only if no strategy that stores timelines is registered in the snapshot of the transaction, and the
- *   back-fill of a later registration reads the posts.
- */
-export type NeedsJobs = (tx: Tx) => Promise<boolean>
-
 /** What posts are published with. */
 export interface PublishingParts {
   readonly collections: Pick<Collections, 'posts'>
@@ -51,8 +44,8 @@ const inDoubt = new WeakSet<NewPost>()
  * Publishes posts in the caller's transaction, in order. Post, counter of the author, jobs and the result under the
  * idempotency key change together. @returns the answer of each: NOT_FOUND without an account; a repeat has the result
  * of the first.
- * Cost, whatever the number of posts: the authors' counters, the posts, whether they need jobs, and the results under
- * idempotency keys, each one command. One more inserts jobs, and one reads the queue of those of several authors. One
+ * Cost, whatever the number of posts: the authors' counters, the posts, and the results under idempotency keys, each one
+ * command. One more inserts jobs, and one reads the queue of those of several authors. One
  * more reads accounts that this process does not know.
  * @throws {TryAgain} if an idempotency key is a repeat. The next try has two reads more.
  */
@@ -93,6 +86,10 @@ async function insertPosts(
 ): Promise<readonly (Post | undefined)[]> {
   const { collections, stats, outbox, mint, needsJobs, transactions } = parts
   const counted = await stats.countPosts(tx, countByAuthor(posts))
+  // Asked once the authors are known to have accounts: a strategy that found no accounts is registered by then.
+  const areJobsNeeded = needsJobs()
+  // It may fail while other commands run, and is looked at after them.
+  areJobsNeeded.catch(() => {})
   // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
   const docs = posts.map(({ author, content }): PostDoc | undefined =>
     counted.has(author) ? toPostDoc({ id: mint.next<PostId>(), author }, content) : undefined,
@@ -103,7 +100,7 @@ async function insertPosts(
   transactions.idempotency.noteLive(tx, counted.keys())
   await saveResults(tx, parts, posts, made)
   await collections.posts.insertMany(stored, { session: tx.session })
-  if (await needsJobs(tx)) {
+  if (await areJobsNeeded) {
     const areRead = [...counted.values()].every((one) => one !== undefined)
     const authors = areRead ? counted : await stats.byIds([...counted.keys()], tx)
     const prepared = posts.flatMap(({ author, jobs }, at) => {

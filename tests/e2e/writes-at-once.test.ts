@@ -67,7 +67,6 @@ const followTransaction = [
   'insert follow_events',
   'update user_stats',
   'insert idempotency_keys',
-  'read strategies',
   'update outbox',
   'commitTransaction',
 ]

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { postNodeId } from '../../src/graphql/node-id.ts'
-import type { PostId } from '../../src/lib/ids.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import type { PostId, TimeId } from '../../src/lib/ids.ts'
 import { type TestApp, useApp } from '../support/app.ts'
 import { hashOf } from '../support/persisted-documents.ts'
 import { lawRuns } from '../support/seed.ts'
@@ -36,6 +38,12 @@ beforeAll(async () => {
     if (at % 2 === 0) await services.engagements.add('shares', friend, { id: post.id, author })
   }
   await app.rest()
+  const posts = await services.collections.posts.find().toArray()
+  for (const { _id } of posts)
+    cursors.push(pollCursors.encode(startingAt(_id.toHexString() as PostId)))
+  const query = '{ timeline { edges { cursor } pollCursor } }'
+  const { data } = await app.send({ as: reader, query })
+  cursors.push(data.timeline.pollCursor)
   const { keptPosts } = services
   const right = keptPosts.renderOnce.bind(keptPosts)
   keptPosts.renderOnce = (...asked) => {
@@ -160,6 +168,28 @@ const operation = fc.record({
   ),
 })
 
+/** Poll cursors of the reader: without posts, before each of the newest posts, and of no server. */
+const cursors: string[] = ['no cursor', pollCursors.encode(startingAt('0'.repeat(24) as TimeId))]
+const news = selectionOf(
+  'TimelineNews',
+  fc.oneof(
+    leaf('__typename', 'count', 'hasMore', 'changed', 'pollCursor'),
+    below('authors', author),
+  ),
+)
+const poll = fc.record({
+  selection: news,
+  as: mostly([reader, friend], [other, 'nobody']),
+  cursor: fc.nat(),
+  variables: fc.record(
+    {
+      strategy: mostly(['INBOX', 'CACHE', 'FANOUT_ON_READ', ''], ['TIME_BUCKETS', null]),
+      group: mostly(['', null], ['close', 'none', 'not a group!']),
+    },
+    { requiredKeys: [] },
+  ),
+})
+
 let asked = 0
 /** The same operation twice: as it is, and with a directive, with which only graphql-js answers it. */
 const textsOf = (selection: Selection) => {
@@ -206,6 +236,26 @@ describe('an answer by a plan', () => {
       { numRuns },
     )
     expect(plannedPosts - before).toBeGreaterThan(numRuns)
+  })
+
+  test('is the same for a poll, also that it has no entity tag if there is news', async () => {
+    const declared = 'query Poll($since: String!, $strategy: FeedStrategy, $group: String)'
+    const args = 'since: $since, strategy: $strategy, group: $group'
+    const answerTo = async (as: string, selection: string, variables: object, directive = '') => {
+      const query = `${declared} { timelineNews(${args}) ${directive} ${selection} }`
+      const parameters = new URLSearchParams({ query, variables: JSON.stringify(variables) })
+      const headers = { authorization: `Dev ${as}` }
+      const response = await fetch(`${app.url}/graphql?${parameters}`, { headers })
+      return `${response.headers.has('etag')} ${await bytesIn(response)}`
+    }
+    await fc.assert(
+      fc.asyncProperty(poll, async ({ selection, as, cursor, variables }) => {
+        const all = { ...variables, since: cursors[cursor % cursors.length] }
+        const expected = await answerTo(as, selection, all, '@include(if: true)')
+        expect(await answerTo(as, selection, all)).toBe(expected)
+      }),
+      { numRuns: lawRuns(100) },
+    )
   })
 
   test.each([

@@ -1,12 +1,20 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backfillJobs } from '../../src/feed/registry/backfill-jobs.ts'
-import { transactionMsMax } from '../../src/feed/registry/needs-jobs.ts'
+import { transactionMsMax } from '../../src/feed/registry/registry.ts'
 import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
+import { keepMemory } from '../support/memory.ts'
 import { share } from '../support/repetition.ts'
 import { openAccounts, servicesOver, useServices } from '../support/services.ts'
-import { dyingAt, heldAt, playPost, processOver, publish } from './model/publishers.ts'
+import {
+  dyingAt,
+  heldAt,
+  keepingProcess,
+  playPost,
+  processOver,
+  publish,
+} from './model/publishers.ts'
 import {
   all,
   author,
@@ -27,7 +35,6 @@ const callsOfPost = [
   'user_stats.findOneAndUpdate',
   'idempotency_keys.insertMany',
   'posts.insertMany',
-  'strategies.findOne',
   'commit',
 ]
 const maintained = ['INBOX', 'SIZED_BUCKETS', 'CACHE'] as const
@@ -46,7 +53,9 @@ beforeAll(async () => {
   await all(follow(fan), follow(reader), work)(main)
   await harness.rest()
   given = await readAll(main)
+  await keepMemory(main)
 })
+afterAll(() => main.memory.close())
 
 const register =
   (name: MaterialisedName): Step =>
@@ -85,7 +94,7 @@ test('a process that dies at any call of a post leaves the post, or none, and no
     const committed: number[] = []
     for (const [at, call] of callsOfPost.entries()) {
       await restore(main, given)
-      const dead = processOver(harness, [], dyingAt(at, when).around)
+      await using dead = await keepingProcess(harness, dyingAt(at, when).around)
       await publish(dead.services, author, 'before')
       dead.watch()
       // No client gets this answer.
@@ -98,7 +107,7 @@ test('a process that dies at any call of a post leaves the post, or none, and no
       expect(await main.collections.posts.countDocuments({ text: 'new' }), call).toBe(1)
       expect(await main.collections.outbox.countDocuments(), call).toBe(0)
     }
-    expect(committed).toEqual(when === 'before' ? [] : [4])
+    expect(committed).toEqual(when === 'before' ? [] : [callsOfPost.length - 1])
   }
 })
 
@@ -135,7 +144,8 @@ describe.each(share(1, maintained))('%s as the first strategy', (name) => {
     await register(name)(main)
     await settled(main)
     const { around, calls } = heldAt(-1)
-    const { services, watch } = processOver(harness, [], around)
+    await using keeping = await keepingProcess(harness, around)
+    const { services, watch } = keeping
     watch()
     await publish(services, author, 'new')
     expect(calls).toContain('outbox.bulkWrite')
@@ -145,6 +155,17 @@ describe.each(share(1, maintained))('%s as the first strategy', (name) => {
     expect(registration).toMatchObject({ complete: true })
     await harness.rest()
     expect(await problemsOf([name, next])).toEqual([])
+  })
+
+  test('waits once a worker has begun its back-fill, however late that is', async () => {
+    await restore(main, given)
+    await main.registrations.register(name, main.configured[name])
+    harness.clock.advance(10 * transactionMsMax)
+    const begun = harness.clock.now()
+    await work(main)
+    const registration = await main.collections.strategies.findOne({ _id: name })
+    expect(registration).toMatchObject({ complete: false })
+    expect(registration?.settlesAt?.getTime()).toBeGreaterThan(begun + transactionMsMax)
   })
 
   test('that is dropped and registered again waits again', async () => {
@@ -159,6 +180,15 @@ describe.each(share(1, maintained))('%s as the first strategy', (name) => {
     await settled(main)
     expect(await problemsOf([name])).toEqual([])
   })
+})
+
+test('a process that keeps nothing writes the job of each post', async () => {
+  await restore(main, given)
+  const { around, calls } = heldAt(-1)
+  const { services, watch } = processOver(harness, [], around)
+  watch()
+  await publish(services, author, 'new')
+  expect(calls).toContain('outbox.bulkWrite')
 })
 
 test('the first strategy of a database without accounts waits for nothing, and gets the first post', async () => {

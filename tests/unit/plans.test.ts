@@ -28,6 +28,21 @@ describe('the plans of a document', () => {
     expect(planning).toHaveBeenCalledTimes(1)
   })
 
+  test.each([
+    ['a timeline', '{ timeline { edges { node { text } } } }', true],
+    ['its news', '{ timelineNews(since: "x") { count changed authors { name } } }', true],
+    [
+      'a field of authors that a command answers',
+      '{ timelineNews(since: "x") { authors { followerCount } } }',
+      false,
+    ],
+    ['two fields', '{ timelineNews(since: "x") { count } timeline { servedBy } }', false],
+    ['a directive', '{ timelineNews(since: "x") @include(if: true) { count } }', false],
+    ['another field', '{ viewer { id } }', false],
+  ])('answer %s: %s', (_, text, isPlanned) => {
+    expect(new Plans(schema).find(parse(text), undefined) !== undefined).toBe(isPlanned)
+  })
+
   test('are made for no operation that it does not have', () => {
     const plans = new Plans(schema)
     const document = parse('query A { timeline { servedBy } } query B { timeline { servedBy } }')

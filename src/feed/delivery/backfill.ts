@@ -150,7 +150,7 @@ export class Backfill {
     await raiseFloors()
     const registration = await this.findRegistration(payload)
     if (!registration) return undefined
-    const continuesInMs = (registration.settlesAt?.getTime() ?? 0) - now()
+    const continuesInMs = await registry.settle(registration, now())
     if (continuesInMs > 0) return { continuesInMs }
     const job = { kind: backfillKind, payload: { strategy: name, epoch } }
     const open = splitRanges(registration)

@@ -1,24 +1,23 @@
-import { requestTimeout } from '../../db/client.ts'
-import type { Collections } from '../../db/collections.ts'
 import type { Mechanisms } from '../../db/mechanisms.ts'
-import type { NeedsJobs } from '../../posts/publish-posts.ts'
+import type { NeedsJobs } from '../../jobs/outbox.ts'
+import type { ProcessMemory } from '../../memory/process-memory.ts'
+import type { Registry } from './registry.ts'
+
+/** What {@link createNeedsJobs} asks. */
+interface NeedsJobsParts {
+  readonly registry: Pick<Registry, 'load'>
+  readonly memory: ProcessMemory
+  readonly mechanisms: Pick<Mechanisms, 'isOn'>
+}
 
 /**
- * How long a transaction may be open, in milliseconds, with a margin for clocks. A back-fill that begins this long after
- * the first registration reads all posts of transactions that do not know the registration.
- */
-export const transactionMsMax = 20_000
-
-/**
- * Reads in the snapshot of a transaction whether its posts need jobs. They do if a strategy is registered, also while it
- * is dropped. A later one waits for {@link transactionMsMax}. One command. None on a sharded cluster, and while a process of an earlier release may
- * begin a back-fill at once: all posts have jobs then.
+ * Whether posts need jobs, by the registrations in memory: if a strategy is registered, also while it is dropped. All posts
+ * have jobs while nothing is kept, on a sharded cluster, and while a process of an earlier release may begin a back-fill at
+ * once. No command, but a tick of the log, which requests share.
  */
 export const createNeedsJobs =
-  (
-    { strategies }: Pick<Collections, 'strategies'>,
-    mechanisms: Pick<Mechanisms, 'isOn'>,
-  ): NeedsJobs =>
-  async (tx) =>
+  ({ registry, memory, mechanisms }: NeedsJobsParts): NeedsJobs =>
+  async () =>
     !(await mechanisms.isOn('postsWithoutJobs')) ||
-    (await strategies.findOne({}, { ...requestTimeout, ...tx, projection: { _id: 1 } })) !== null
+    !(await memory.isCurrent()) ||
+    (await registry.load(true)).size > 0

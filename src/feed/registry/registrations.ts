@@ -16,9 +16,8 @@ import {
   toBackfillJobs,
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
-import { transactionMsMax } from './needs-jobs.ts'
 import { missingOptions, type Options } from './options.ts'
-import { changedSince } from './registry.ts'
+import { changedSince, unsettled } from './registry.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
@@ -42,7 +41,7 @@ export class Registrations {
   /**
    * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
    * A registered strategy only takes the options that it lacks. If no other one is registered, posts of transactions that
-   * are under way have no jobs. Then the strategy covers no reader for 20 s.
+   * are under way have no jobs. Then its back-fill waits for {@link Registry.settle}.
    * @param options the options of a new registration.
    * @throws {ConfigError} if the strategy is being dropped.
    * Cost: one command if there is nothing to do, otherwise up to 22, and one transaction for each 1,000 entries that a drop
@@ -71,10 +70,10 @@ export class Registrations {
       // the removal of an account would not find them.
       if (await removeStoredBatch(this.parts.collections, tx, name)) return 'not yet' as const
       const others = await strategies.find({ _id: { $ne: name } }, tx).toArray()
-      // Each transaction that began after this time sees that strategy, so its posts have jobs.
+      // All posts of transactions that do not see such a strategy are committed.
       const waits = !others.some(({ settlesAt }) => (settlesAt?.getTime() ?? 0) <= this.parts.now())
       const complete = !backfilled && !waits
-      const settlesAt = waits ? { settlesAt: new Date(this.parts.now() + transactionMsMax) } : {}
+      const settlesAt = waits ? { settlesAt: unsettled } : {}
       await strategies.insertOne(
         {
           _id: name,
@@ -87,7 +86,7 @@ export class Registrations {
         },
         tx,
       )
-      if (!complete) await this.enqueue(tx, [name], epoch, waits ? transactionMsMax : 0)
+      if (!complete) await this.enqueue(tx, [name], epoch)
       return complete ? undefined : 'uncovered'
     }
     let created = await this.runExclusive(create)

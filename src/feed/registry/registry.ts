@@ -45,6 +45,15 @@ export interface RegistrationRow {
   readonly strategies: readonly StrategyDoc[]
 }
 
+/**
+ * How long a back-fill waits once every process can see the first registration, in milliseconds: until all transactions of
+ * posts that do not know it are over. With a margin for clocks.
+ */
+export const transactionMsMax = 20_000
+
+/** The end of a wait that has not begun. */
+export const unsettled = new Date('9999-01-01')
+
 /** Whether a reader's timeline holds all posts from before the registration. */
 export const isBackfilled = (registration: StrategyDoc | undefined, reader: UserId): boolean =>
   registration !== undefined &&
@@ -133,6 +142,19 @@ export class Registry {
    */
   async lastSeen(): Promise<Registered> {
     return this.latest ?? this.read()
+  }
+
+  /**
+   * How long the back-fill of a registration still waits for posts of transactions that do not know it, in milliseconds.
+   * The first call begins the wait: call it in the job, whose claim is acknowledged only if all processes can see the
+   * registration. One command then.
+   * @param now by the database's clock, in milliseconds since 1970.
+   */
+  async settle({ _id, epoch, settlesAt }: Registration, now: number): Promise<number> {
+    if (settlesAt?.getTime() !== unsettled.getTime()) return (settlesAt?.getTime() ?? 0) - now
+    const end = { settlesAt: new Date(now + transactionMsMax) }
+    await this.strategies.updateOne({ _id, epoch, settlesAt }, { $set: end }, requestTimeout)
+    return transactionMsMax
   }
 
   /**

@@ -1,38 +1,33 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
-import type { FeedService } from '../../feed/timeline/feed-service.ts'
-import type { Projection, TimelinePage } from '../../feed/timeline/page.ts'
 import { isGraphql } from '../../http/graphql-route.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
-import type { KeptPosts } from '../../posts/kept-posts.ts'
-import type { Post } from '../../posts/post.ts'
 import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/spans.ts'
-import type { KeptAccount } from '../../users/kept-accounts.ts'
 import type { ReadDocument, Sender } from '../context.ts'
 import { limits } from '../limits.ts'
-import { isObject } from '../named-documents.ts'
+import { isObject, parametersIn } from '../named-documents.ts'
 import { type PersistedDocuments, registersDocument } from '../persisted-documents.ts'
 import type { Charge, Client, RateLimiter } from '../rate-limit.ts'
 import type { RequestState } from '../request-state.ts'
-import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
+import type { PlannedServices } from './field-plan.ts'
+import type { PreparedOperation } from './operation-plan.ts'
 import { Plans } from './plans.ts'
-import type { PlannedPage, TimelinePlan } from './timeline-plan.ts'
 
 /** What {@link answerPlanned} works with. */
 export interface AnswerPlannedParts {
   readonly schema: GraphQLSchema
-  readonly feed: FeedService
-  readonly keptPosts: KeptPosts
+  readonly services: PlannedServices
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
   readonly senderOf: (request: FastifyRequest) => Promise<Sender>
 }
 
 /**
- * Answers signed-in queries of one timeline by a plan of their document, byte for byte as graphql-js does, but from texts
- * of posts that are kept. Any other request is left to Apollo, which the rate limits do not charge again. So is the wording
- * of a failure. The commands of {@link FeedService.timeline}. Call it after {@link readDocuments}, and before the route is added.
+ * Answers signed-in queries of one timeline, or of its news, by a plan of their document, byte for byte as graphql-js does,
+ * but from texts of posts that are kept. Any other request is left to Apollo, which the rate limits do not charge again. So
+ * is the wording of a failure. The commands of {@link FeedService.timeline}, or of {@link NewsReader.findNews}. Call it after
+ * {@link readDocuments}, and before the route is added.
  */
 export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts): void {
   const plans = new Plans(parts.schema)
@@ -41,7 +36,7 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
     if (!asked) return
     const charge = await chargeOnce(parts.limiter, asked)
     if (charge?.refusal) return
-    const body = await renderPlanned(parts, asked)
+    const body = await renderPlanned(asked)
     // It failed, or a post has a form that only graphql-js shows.
     if (body === undefined) return
     if (request.scope) request.scope.operation = asked.label
@@ -51,24 +46,18 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
 }
 
 /** A request that a plan answers. */
-interface Asked {
+interface Asked extends PreparedOperation {
   readonly viewer: UserId
   readonly client: Client
-  readonly plan: TimelinePlan
-  readonly args: TimelineArgs
-  readonly place: Place
-  readonly cost: number
   /** The operation in logs, metrics and traces. */
   readonly label: string
   readonly read: ReadDocument
   readonly state: RequestState
 }
 
-type Place = NonNullable<ReturnType<typeof placeOf>>
-
 /** What a request asks for. Mostly no command. @returns undefined if only Apollo answers it. */
 async function findAsked(
-  { feed, persisted, senderOf }: AnswerPlannedParts,
+  { services, persisted, senderOf }: AnswerPlannedParts,
   plans: Plans,
   request: FastifyRequest,
 ): Promise<Asked | undefined> {
@@ -79,12 +68,10 @@ async function findAsked(
   if (!plan || registersDocument(request, persisted)) return undefined
   const { signIn, client } = await senderOf(request)
   const { operationName, variables } = operation
-  const prepared = plan.prepare(variables)
-  if (!signIn || !prepared || prepared.cost > limits.cost) return undefined
-  const place = placeOf(feed, prepared.args)
-  if (!place) return undefined
+  const prepared = signIn && plan.prepare(variables, services)
+  if (!prepared || prepared.cost > limits.cost) return undefined
   const label = operationLabelOf(operationName, true)
-  return { viewer: signIn.viewer, client, plan, ...prepared, place, label, read, state }
+  return { viewer: signIn.viewer, client, ...prepared, label, read, state }
 }
 
 /** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
@@ -100,17 +87,19 @@ async function chargeOnce(
 }
 
 /** The answer. Undefined if graphql-js has to render a post, and after a failure. */
-async function renderPlanned(parts: AnswerPlannedParts, asked: Asked): Promise<string | undefined> {
-  const { plan, cost, state, label } = asked
+async function renderPlanned({
+  name,
+  answer,
+  viewer,
+  state,
+  label,
+}: Asked): Promise<string | undefined> {
   const span = beginOperation(`query ${label}`, {
     'graphql.operation.type': 'query',
     'graphql.operation.name': label,
   })
   try {
-    const body = await inSpan('Query.timeline', async () => {
-      const page = await readPlanned(parts, asked)
-      return page && plan.render(page, cost, limits.cost)
-    })
+    const body = await inSpan(name, () => answer(viewer, state))
     endSpan(span, undefined)
     return body
   } catch (error) {
@@ -120,76 +109,18 @@ async function renderPlanned(parts: AnswerPlannedParts, asked: Asked): Promise<s
   }
 }
 
-/** The part of a timeline that is asked for. Undefined for wrong arguments, which the resolver refuses. */
-function placeOf(feed: FeedService, args: TimelineArgs) {
-  const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
-  try {
-    feed.checkRequest(filter)
-    return { ...timelineWindowOf(args), filter }
-  } catch {
-    return undefined
-  }
-}
-
-/** @returns undefined if only graphql-js renders a post or an author. */
-async function readPlanned(
-  { feed, keptPosts }: AnswerPlannedParts,
-  { plan, place: { window, base, filter }, viewer }: Asked,
-): Promise<PlannedPage | undefined> {
-  const page = await feed.timeline(viewer, { ...plan.needs, ...filter, window })
-  const authors = accountsOf(page)
-  if (!page.items.every(({ post }) => isRenderable(post, plan.needs.projection, authors)))
-    return undefined
-  const accountOf = (author: UserId) => authors.get(author) as KeptAccount
-  return {
-    ...page,
-    reader: viewer,
-    pollCursor: presentPollCursor(page, window, base),
-    follows: (user) => page.facts.some(({ followed }) => followed.has(user)),
-    viewerHas: (post) =>
-      page.facts.find(({ summaries }) => summaries?.has(post))?.summaries?.get(post)?.viewerHas,
-    shownOf: ({ post }) => {
-      const { profile } = accountOf(post.author)
-      return { post: post as Post, author: profile as NonNullable<typeof profile> }
-    },
-    renderPost: (by, shown) =>
-      keptPosts.renderOnce(shown.post, accountOf(shown.post.author), by.key, () =>
-        by.render(shown),
-      ),
-  }
-}
-
-/** The accounts of all authors of a page. */
-const accountsOf = ({ facts }: TimelinePage): ReadonlyMap<UserId, KeptAccount> =>
-  facts.length === 1 && facts[0]
-    ? facts[0].accounts
-    : new Map(facts.flatMap(({ accounts }) => [...accounts]))
-
-/** The part of a post without which only graphql-js renders it. A malformed post lacks it. */
-const requiredParts = { ref: 'id', text: 'text', content: 'createdAt' } as const
-
-const isRenderable = (
-  post: TimelinePage['items'][number]['post'],
-  projection: Projection,
-  authors: ReadonlyMap<UserId, KeptAccount>,
-): boolean => requiredParts[projection] in post && authors.get(post.author)?.profile !== undefined
-
 /**
  * The operation that a request names, and its variables.
  * @returns undefined for a request that Apollo refuses, or reads in another way.
  */
-function operationOf({ method, url, body, headers }: FastifyRequest):
+function operationOf(request: FastifyRequest):
   | {
       readonly operationName: string | undefined
       readonly variables: Readonly<Record<string, unknown>>
     }
   | undefined {
-  const members =
-    method === 'GET'
-      ? parametersOf(url, headers['content-type'])
-      : isObject(body)
-        ? body
-        : undefined
+  const { method, body } = request
+  const members = method === 'GET' ? parametersOf(request) : isObject(body) ? body : undefined
   if (!members) return undefined
   const { operationName, variables, extensions } = members
   const isUsual =
@@ -208,12 +139,9 @@ const jsonType = /^application\/json\s*(;|$)/i
  * The members of a request by GET. Undefined if one of them is there twice or is no JSON, if variables or extensions are
  * no object, and with the content type of anything else than JSON.
  */
-function parametersOf(
-  url: string,
-  contentType = 'application/json',
-): Readonly<Record<string, unknown>> | undefined {
-  if (!jsonType.test(contentType)) return undefined
-  const parameters = new URL(url, 'http://localhost').searchParams
+function parametersOf(request: FastifyRequest): Readonly<Record<string, unknown>> | undefined {
+  if (!jsonType.test(request.headers['content-type'] ?? 'application/json')) return undefined
+  const parameters = parametersIn(request)
   const members = ['operationName', 'variables', 'extensions'].map((name) => {
     const [text, ...more] = parameters.getAll(name)
     return { name, text, isOne: more.length === 0 }

@@ -4,13 +4,13 @@ import {
   getOperationAST,
   type OperationDefinitionNode,
 } from 'graphql'
-import { planTimeline, type TimelinePlan } from './timeline-plan.ts'
+import { type OperationPlan, planOperation } from './operation-plan.ts'
 
 /** The number of plans of a document that are kept. Nothing counts their bytes, and clients send one operation. */
 const plansMax = 10
 
 /** The plans of the operations of a document. Undefined: only graphql-js answers it. */
-type PlansOfDocument = Map<OperationDefinitionNode, TimelinePlan | undefined>
+type PlansOfDocument = Map<OperationDefinitionNode, OperationPlan | undefined>
 
 /** The plans of documents that are in memory. */
 export class Plans {
@@ -19,7 +19,7 @@ export class Plans {
   constructor(private readonly schema: GraphQLSchema) {}
 
   /** The plan of an operation. Undefined if only graphql-js answers it, or if the document does not have it. */
-  find(document: DocumentNode, operationName: string | undefined): TimelinePlan | undefined {
+  find(document: DocumentNode, operationName: string | undefined): OperationPlan | undefined {
     const operation = getOperationAST(document, operationName)
     if (!operation) return undefined
     const plans: PlansOfDocument = this.plans.get(document) ?? new Map()
@@ -27,7 +27,7 @@ export class Plans {
     if (plans.has(operation)) return plans.get(operation)
     const [oldest] = plans.keys()
     if (oldest && plans.size >= plansMax) plans.delete(oldest)
-    const plan = planTimeline(this.schema, document, operation)
+    const plan = planOperation(this.schema, document, operation)
     plans.set(operation, plan)
     return plan
   }

@@ -14,16 +14,24 @@ import type { User } from '../../users/profile.ts'
 import { postNodeId, userNodeId } from '../node-id.ts'
 import { type Field, fieldsOf, type Scope, textOf, Unplanned } from './fields.ts'
 
-/** A post with its author, as all readers see it. */
-export interface ShownPost {
-  readonly post: Post
+/** An author, as all readers see them. */
+export interface ShownAuthor {
   readonly author: User
 }
 
-/** What the reader's relations decide about a post. */
-export interface ReaderFacts {
+/** A post with its author, as all readers see it. */
+export interface ShownPost extends ShownAuthor {
+  readonly post: Post
+}
+
+/** What the reader's relations decide about an author. */
+export interface AuthorFacts {
   readonly reader: UserId
   readonly followsAuthor: boolean
+}
+
+/** What the reader's relations decide about a post. */
+export interface ReaderFacts extends AuthorFacts {
   /** The kinds of which the reader has an entry in the post. Undefined if no flag is selected. */
   readonly viewerHas: ReadonlySet<EngagementKind> | undefined
 }
@@ -37,6 +45,11 @@ type Own = (shown: ShownPost, facts: ReaderFacts) => string
  * - `own`: the reader or the current counts decide it.
  */
 type Part = { readonly shared: Shared } | { readonly own: Own }
+
+/** As {@link Part}, of the JSON of an author. */
+type AuthorPart =
+  | { readonly shared: (shown: ShownAuthor) => string }
+  | { readonly own: (shown: ShownAuthor, facts: AuthorFacts) => string }
 
 /** How the JSON of posts is rendered: shared pieces, with a gap between each two. */
 export interface PostPlan {
@@ -63,12 +76,25 @@ export function planPost(scope: Scope, post: Field): PostPlan {
   return { key, render, gaps }
 }
 
+/** Plans a selection on an author. @throws {Unplanned} if it has a field that only graphql-js answers. */
+export function planAuthor(
+  scope: Scope,
+  author: Field,
+): (shown: ShownAuthor, facts: AuthorFacts) => string {
+  const parts = objectParts(fieldsOf(scope, author), partsOfAuthor)
+  return (shown, facts) =>
+    parts.map((part) => ('shared' in part ? part.shared(shown) : part.own(shown, facts))).join('')
+}
+
 const isCountField = (name: string): name is CountField => countFields.has(name as CountField)
 
-const literal = (text: string): Part => ({ shared: () => text })
+const literal = (text: string) => ({ shared: () => text })
 
 /** The parts of an object with some fields. */
-const objectParts = (fields: readonly Field[], partsOf: (field: Field) => readonly Part[]) => [
+const objectParts = <P>(
+  fields: readonly Field[],
+  partsOf: (field: Field) => readonly P[],
+): readonly (P | ReturnType<typeof literal>)[] => [
   ...fields.flatMap((field, at) => [
     literal(`${at === 0 ? '{' : ','}${JSON.stringify(field.key)}:`),
     ...partsOf(field),
@@ -106,9 +132,9 @@ const postValues: Readonly<Record<string, (post: Post) => string>> = {
   createdAt: ({ id }) => timeOf(id).toISOString(),
 }
 
-function partsOfAuthor({ name }: Field): readonly Part[] {
+function partsOfAuthor({ name }: Field): readonly AuthorPart[] {
   if (name === 'isViewer')
-    return [{ own: ({ post }, { reader }) => String(post.author === reader) }]
+    return [{ own: ({ author }, { reader }) => String(author.id === reader) }]
   if (name === 'viewerFollows') return [{ own: (_, { followsAuthor }) => String(followsAuthor) }]
   const value = authorValues[name]
   if (!value) throw new Unplanned()

@@ -1,8 +1,10 @@
+import { openCollections } from '../../../src/db/collections.ts'
 import { createIdempotencyKey, type IdempotencyKey } from '../../../src/db/idempotency.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
 import { gate, silent } from '../../support/jobs.ts'
+import { keepMemory } from '../../support/memory.ts'
 import { type ServicesHarness, servicesOver } from '../../support/services.ts'
 import type { Step } from './race-steps.ts'
 import { type Documents, firstConflict, restore } from './races.ts'
@@ -44,6 +46,14 @@ export function processOver(
       isWatched = true
     },
   }
+}
+
+/** As {@link processOver}, without a strategy, of a process whose memory knows the registrations. */
+export async function keepingProcess(deployment: Deployment, around: Around) {
+  const made = processOver(deployment, [], around)
+  const { memory } = made.services
+  await keepMemory({ memory, collections: openCollections(deployment.database.db) })
+  return { ...made, [Symbol.asyncDispose]: () => memory.close() }
 }
 
 /** Holds the call with this number. */
@@ -93,8 +103,9 @@ export async function playPost(race: Race, at: number): Promise<boolean> {
   const { deployment, main, given, author, whileHeld, afterwards } = race
   await restore(main, given)
   const { around, reached, go } = heldAt(at)
-  const { services: slow, watch } = processOver(deployment, [], around)
-  // Reads the account.
+  await using keeping = await keepingProcess(deployment, around)
+  const { services: slow, watch } = keeping
+  // Reads the account and the registrations.
   await publish(slow, author, 'before')
   watch()
   const posted = publish(slow, author, 'new')

@@ -1,0 +1,137 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNamedType,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  visit,
+} from 'graphql'
+import { costOf, priceOperation } from '../cost.ts'
+import { acceptEmptyVariables, withoutEmpty } from '../empty-values.ts'
+import { limits } from '../limits.ts'
+import type { Answer, FieldPlan, PlannedServices } from './field-plan.ts'
+import { type Field, type Scope, Unplanned } from './fields.ts'
+import { planNews } from './news-plan.ts'
+import { planTimeline } from './timeline-plan.ts'
+
+/** An operation with its variables. */
+export interface PreparedOperation {
+  /** The field in traces. */
+  readonly name: string
+  readonly cost: number
+  readonly answer: Answer
+}
+
+/** How an operation of one field is answered without graphql-js. */
+export interface OperationPlan {
+  /** @returns undefined if only graphql-js and its plugins answer such variables. */
+  readonly prepare: (
+    variables: Readonly<Record<string, unknown>>,
+    services: PlannedServices,
+  ) => PreparedOperation | undefined
+}
+
+/** The fields of Query that have plans. Their arguments are those of their resolvers. */
+const planners: Readonly<Record<string, (scope: Scope, field: Field) => FieldPlan<never>>> = {
+  timeline: planTimeline,
+  timelineNews: planNews,
+}
+
+/** Plans an operation of a valid document. @returns undefined if only graphql-js answers it. */
+export function planOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): OperationPlan | undefined {
+  const [node, ...others] = operation.selectionSet.selections
+  if (operation.operation !== 'query' || node?.kind !== Kind.FIELD || others.length > 0)
+    return undefined
+  const plan = planners[node.name.value]
+  if (!plan || hasDirectives(document)) return undefined
+  const fragments = Object.fromEntries(
+    document.definitions.flatMap((one) =>
+      one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one] as const] : [],
+    ),
+  )
+  try {
+    return planOf({ schema, fragments }, operation, node, plan)
+  } catch (error) {
+    if (error instanceof Unplanned) return undefined
+    throw error
+  }
+}
+
+function hasDirectives(document: DocumentNode): boolean {
+  let directives = 0
+  visit(document, { Directive: () => void directives++ })
+  return directives > 0
+}
+
+function planOf(
+  scope: Scope,
+  operation: OperationDefinitionNode,
+  node: FieldNode,
+  planField: (scope: Scope, field: Field) => FieldPlan<never>,
+): OperationPlan {
+  const { schema } = scope
+  const name = node.name.value
+  const definition = schema.getQueryType()?.getFields()[name]
+  if (!definition) throw new Unplanned()
+  const key = (node.alias ?? node.name).value
+  const type = getNamedType(definition.type)
+  const field = planField(scope, { key, name, type, isLeaf: false, nodes: [node] })
+  const definitions = operation.variableDefinitions ?? []
+  const costs = new CostMemory()
+  const begin = `{"data":{${JSON.stringify(key)}:`
+  const prepare: OperationPlan['prepare'] = (given, services) => {
+    const variables = acceptEmptyVariables(schema, definitions, given)
+    const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: 1 })
+    if (!coerced) return undefined
+    const args = withoutEmpty(
+      definition.args,
+      getArgumentValues(definition, node, coerced),
+    ) as never
+    const cost = costs.costOf(field.decidesCost(args), () => {
+      const fragments = Object.values(scope.fragments)
+      const price = priceOperation({ schema, operation, fragments, variables: coerced })
+      // The cost of several reads depends on the number of followees.
+      return price.timelines > 1 ? undefined : costOf(price, 0)
+    })
+    if (cost === undefined) return undefined
+    const end = `},"extensions":{"cost":{"requested":${cost},"limit":${limits.cost}}}}\n`
+    const answer = field.prepare(args, services)
+    return {
+      ...{ name: `Query.${name}`, cost },
+      answer: async (viewer, state) => {
+        const json = await answer(viewer, state)
+        return json === undefined ? undefined : begin + json + end
+      },
+    }
+  }
+  return {
+    prepare: (given, services) => {
+      try {
+        return prepare(given, services)
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** The costs of a plan by what decides them. */
+class CostMemory {
+  private readonly costs = new Map<string, number | undefined>()
+
+  costOf(by: readonly unknown[], compute: () => number | undefined) {
+    const key = JSON.stringify(by)
+    if (this.costs.has(key)) return this.costs.get(key)
+    const cost = compute()
+    // A client asks for few sizes.
+    if (this.costs.size < 100) this.costs.set(key, cost)
+    return cost
+  }
+}

@@ -19,6 +19,8 @@ describe.each(sampledFollowing(0))('following by %s', (following) => {
     const { registrations, configured } = harness.services
     await registrations.register('INBOX', configured.INBOX)
     await harness.rest()
+    // Memory holds the registrations.
+    await harness.services.needsJobs()
   })
 
   /** Opens accounts with handles of one prefix. */

@@ -7,9 +7,13 @@ import { importSide } from './import.ts'
 import { rebuildSide } from './rebuild.ts'
 import { registerSide } from './register.ts'
 import { formatBound, keepsBound, type ScaleSide } from './side.ts'
+import { sparseSide } from './sparse.ts'
 
 /** All sides, in the order in which they run. */
-const sides: readonly ScaleSide[] = [registerSide, bytesSide, fanoutSide, rebuildSide, importSide]
+const sides: readonly ScaleSide[] = [
+  ...[registerSide, bytesSide, fanoutSide],
+  ...[rebuildSide, importSide, sparseSide],
+]
 
 /**
  * Measures what decides how far a deployment grows, side by side: a side is a file of this folder. Each round of a side

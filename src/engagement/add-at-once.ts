@@ -86,6 +86,9 @@ function notAtOnce(writes: readonly EntryWrite[], cause?: unknown): TryAgain {
   return new TryAgain('not every entry can be added at once', { cause })
 }
 
+/** Elements of an array would match in its place. */
+const isNoArray = { $not: { $type: 'array' } }
+
 /** Adds an entry to the list in the post, if that is where `ListPlan` would place it, under its own id. */
 function pushOf(
   { post, write: { kind, add } }: AdmittedAdd,
@@ -98,7 +101,8 @@ function pushOf(
   const filter = {
     _id: toObjectId(post.id),
     author: post.author,
-    [`levels.${kind}`]: null,
+    [`levels.${kind}`]: { $eq: null, ...isNoArray },
+    [`last.${kind}`]: isNoArray,
     [`${kind}.${threshold - 1}`]: { $exists: false },
     ...(kinds[kind].key === 'actor' && { [`${kind}.actor`]: { $ne: add.actor } }),
     $or: [{ [`last.${kind}`]: null }, { [`last.${kind}`]: { $lt: add._id } }],

@@ -122,9 +122,9 @@ export async function readStates(
   )
 }
 
-const emptyState = ({ now, levels = {} }: StoredPost) => ({
+const emptyState = ({ now, levels }: StoredPost) => ({
   now,
-  levels,
+  levels: levels ?? {},
   lists: new Map<EngagementKind, ListState>(),
 })
 

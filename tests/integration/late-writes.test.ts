@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { persist } from '../support/eventually.ts'
 import { joblessRun } from '../support/jobless-run.ts'
 import { gate } from '../support/jobs.ts'
 import { useLateWrites } from '../support/late-writes.ts'
+import { keepMemory } from '../support/memory.ts'
 import { failCommand } from '../support/mongo.ts'
 import { keyOf, settleDeletions, subjectOf } from '../support/services.ts'
 
@@ -13,21 +14,30 @@ const { harness, newScene, watched } = useLateWrites()
 const remove = ({ tasks }: Pick<Services, 'tasks'>, user: UserId) =>
   persist(async () => tasks['user.deleted']?.({ user }, joblessRun()))
 
-test.each([0, 3])('a like that arrives too late is refused, next to %d likes', async (likes) => {
-  const { post, ben, fans, likers } = await newScene(likes)
-  // A write that is delayed for 13 seconds has an id of 13 seconds ago.
-  const held = watched(
-    async () => {},
-    () => -13_000,
-  )
-  await expect(held.engagements.add('likes', ben, post)).rejects.toMatchObject({
-    code: 'UNAVAILABLE',
-    message: expect.stringContaining('Nothing was changed'),
-  })
-  expect((await likers()).sort()).toEqual([...fans].sort())
-  const { engagements_by_user } = harness.services.collections
-  expect(await engagements_by_user.countDocuments({ user: ben })).toBe(0)
-})
+test.each([
+  [0, 'reads before it adds'],
+  [0, 'adds at once'],
+  [3, 'reads before it adds'],
+] as const)(
+  'a like next to %d likes that arrives too late is refused, by a process that %s',
+  async (likes, how) => {
+    const { post, ben, fans, likers } = await newScene(likes)
+    // A write that is delayed for 13 seconds has an id of 13 seconds ago.
+    const held = watched(
+      async () => {},
+      () => -13_000,
+    )
+    if (how === 'adds at once') await keepMemory(held)
+    onTestFinished(() => held.memory.close())
+    await expect(held.engagements.add('likes', ben, post)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('Nothing was changed'),
+    })
+    expect((await likers()).sort()).toEqual([...fans].sort())
+    const { engagements_by_user } = harness.services.collections
+    expect(await engagements_by_user.countDocuments({ user: ben })).toBe(0)
+  },
+)
 
 test('a like that fails leaves no by-user entry', async () => {
   const { post, ben, likers } = await newScene(0)

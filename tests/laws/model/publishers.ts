@@ -1,5 +1,6 @@
 import { openCollections } from '../../../src/db/collections.ts'
 import { createIdempotencyKey, type IdempotencyKey } from '../../../src/db/idempotency.ts'
+import type { MongoClient } from '../../../src/db/mongo.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
@@ -70,6 +71,25 @@ export function heldAt(at: number) {
   return { around, calls, reached: reached.opened, go: going.open }
 }
 
+/**
+ * Does one thing until it is held, then another one until it ends or collides, and lets the first go on.
+ * @returns whether the call was reached, and both results.
+ */
+export async function meet<Done, Other>(
+  client: MongoClient,
+  { reached, go }: Pick<ReturnType<typeof heldAt>, 'reached' | 'go'>,
+  both: { readonly doing: () => Promise<Done>; readonly whileHeld: () => Promise<Other> },
+) {
+  const done = both.doing()
+  const isReached = await Promise.race([reached.then(() => true), done.then(() => false)])
+  await using meeting = firstConflict(client)
+  const other = both.whileHeld()
+  // A write that collides with a held transaction retries in vain until the transaction goes on.
+  await Promise.race([other, meeting.met])
+  go()
+  return { isReached, results: await Promise.all([done, other]) }
+}
+
 /** Dies at the call with this number, before or after it. Nothing is sent later. */
 export function dyingAt(at: number, when: 'before' | 'after') {
   const calls: string[] = []
@@ -102,20 +122,16 @@ export interface Race {
 export async function playPost(race: Race, at: number): Promise<boolean> {
   const { deployment, main, given, author, whileHeld, afterwards } = race
   await restore(main, given)
-  const { around, reached, go } = heldAt(at)
-  await using keeping = await keepingProcess(deployment, around)
+  const held = heldAt(at)
+  await using keeping = await keepingProcess(deployment, held.around)
   const { services: slow, watch } = keeping
   // Reads the account and the registrations.
   await publish(slow, author, 'before')
   watch()
-  const posted = publish(slow, author, 'new')
-  const isReached = await Promise.race([reached.then(() => true), posted.then(() => false)])
-  await using meeting = firstConflict(deployment.database.client)
-  const other = whileHeld(main)
-  // A write that collides with a held transaction retries in vain until the transaction goes on.
-  await Promise.race([other, meeting.met])
-  go()
-  await Promise.all([other, posted])
+  const { isReached } = await meet(deployment.database.client, held, {
+    doing: () => publish(slow, author, 'new'),
+    whileHeld: () => whileHeld(main),
+  })
   await afterwards(main)
   return isReached
 }

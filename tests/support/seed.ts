@@ -1,3 +1,5 @@
+import { patient } from './patience.ts'
+
 /**
  * How much a run tries, by `FEEDLINE_RUNS`: little without it, as `npm test` does, more if it is `standard`, as
  * `npm run test:all` does, and all that there is if it is a number of histories, as at night.
@@ -25,5 +27,8 @@ export const lawSeed = (): { readonly seed: number } => ({
   seed: Number(process.env.FEEDLINE_SEED),
 })
 
-/** The time limit of a test that tries a share of its cases by day, and all of them at night. */
-export const timeOfCases = (dayMs: number): number => (size === 'night' ? dayMs * 5 : dayMs)
+/**
+ * The time limit of a test that tries a share of its cases by day, and all of them at night.
+ * @param dayMs enough by day on a quiet machine, in milliseconds.
+ */
+export const timeOfCases = (dayMs: number): number => patient(size === 'night' ? dayMs * 5 : dayMs)

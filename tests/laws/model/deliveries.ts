@@ -6,7 +6,7 @@ import { type Job, LeaseLost } from '../../../src/jobs/queue.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 import { leaseMs } from '../../support/jobs.ts'
-import { settleDeletions } from '../../support/services.ts'
+import { settleDeletions, settleRegistrations } from '../../support/services.ts'
 
 /** The options of running a job. */
 interface RunOptions {
@@ -33,7 +33,7 @@ export class Deliveries {
 
   /** @param count receives the name of each event. */
   constructor(
-    private readonly collections: Pick<Collections, 'outbox' | 'users'>,
+    private readonly collections: Pick<Collections, 'outbox' | 'users' | 'strategies'>,
     private readonly count: (what: string) => void,
   ) {}
 
@@ -74,6 +74,8 @@ export class Deliveries {
     if (!task) throw new Error(`no task for ${doc.kind}`)
     // A deletion that runs from its start finds that writes of the account may be under way.
     if (!isStale) await settleDeletions(this.collections)
+    // No history registers a strategy while it holds the transaction of a post.
+    await settleRegistrations(this.collections)
     const job = isStale ? firstClaimOf(doc) : await this.claim(doc)
     if (!job) return
     const lease = new Lease(queue, job, inline)

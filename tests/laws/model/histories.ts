@@ -225,6 +225,42 @@ export const accountDeletion: Plan = {
   ...{ sizes: [2], turn: 0 },
 }
 
+const nothing = { edges: [], posts: [], crowd: false, entries: ['id', 'text'] } as const
+const firstPage: PageStep = {
+  ...{ kind: 'page', user: 1, group: undefined, size: 5, backward: false, content: true },
+  ...{ after: undefined, before: undefined, strategy: 1, by: 0 },
+}
+
+/** A post of a reader is delivered while the reader's first page creates the cache: one history for each call of the page. */
+export const deliveriesDuringBuild: readonly Plan[] = Array.from({ length: 9 }, (_, at) => ({
+  ...nothing,
+  steps: [
+    {
+      ...{ kind: 'slow', held: firstPage, at, expired: true },
+      concurrent: [op('post', 1, 0), newest],
+    },
+  ],
+  ...{ sizes: [2], turn: 0 },
+}))
+
+/** More posts than a cache holds are delivered to it, and one of them is deleted. */
+export const deletionFromFullCache: Plan = {
+  ...nothing,
+  steps: [
+    ownPages,
+    ...Array.from({ length: 5 }, () => [op('post', 1, 0), newest]).flat(),
+    op('deletePost', 0, 3),
+  ],
+  ...{ sizes: [2], turn: 0 },
+}
+
+/** A page that reaches below the end of a cache is read while a post waits for its delivery. */
+export const pageBelowCache: Plan = {
+  ...{ ...nothing, posts: [1, 1, 1, 1, 1, 1] },
+  steps: [{ kind: 'rest', newestFirst: false }, ownPages, op('post', 1, 0), firstPage],
+  ...{ sizes: [2], turn: 0 },
+}
+
 /** A process has read a timeline before another process raises the floor and removes the old entries. */
 export const staleFloor: Plan = {
   edges: [[1, 0]],

@@ -54,7 +54,7 @@ export class FanoutOnRead implements FeedStrategy {
   /**
    * None from memory; for a reader or followees that are not there, two and one for each 200 of them. Otherwise, as with a
    * group, one covered command for each 1,000 followees, and one for each 200. If authors are excluded, two more for each
-   * 1,000 followees: it leaves out all authors at once whom the page does not show.
+   * 1,000 followees: it leaves out all hidden authors at once.
    */
   async proposeCandidates({
     reader,

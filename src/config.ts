@@ -130,7 +130,7 @@ export function readCommonConfig(
       trustedProxies: e.TRUSTED_PROXIES,
       requestsMax,
       rateLimits: {
-        cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 300_000 : 0),
+        cost: e.RATE_LIMIT_COST ?? (e.NODE_ENV === 'production' ? 600_000 : 0),
         mutations: e.RATE_LIMIT_MUTATIONS ?? (e.NODE_ENV === 'production' ? 600 : 0),
         viewersPerAddress,
         viewersPerServer: e.RATE_LIMIT_ACTING,

@@ -76,8 +76,8 @@ export const serving = {
     processes: 'own',
   },
   RATE_LIMIT_COST: {
-    schema: perMinute(10_000),
-    unset: '`300000` in production, else `0`',
+    schema: perMinute(20_000),
+    unset: '`600000` in production, else `0`',
     reason:
       'The [cost](../explanation/architecture.md#the-cost-of-a-request) that a viewer, or an anonymous address, may use in a minute. 0: any',
     processes: 'own',

@@ -96,7 +96,7 @@ export function createFeeds(
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, stats } = core
-  const pageFacts = new PageFactsReader({ ...core, registry, memory })
+  const pageFacts = new PageFactsReader({ ...core, memory })
   const entries = new EntryReader(posts, config.entries)
   const fanoutOnRead = new FanoutOnRead({ ...core, memory })
   const registrations = new Registrations({ collections, outbox, transactions, mint, now })

@@ -22,7 +22,6 @@ import {
   commandPrice,
   facetValuePrice,
   facetValues,
-  factsCommands,
   fanoutPrice,
   followeesPerPrice,
   type Load,
@@ -149,8 +148,6 @@ class Pricing {
     this.commands += this.prices.fieldCommands[coordinate] ?? 0
     const sides = ['page', ...probes]
     const isTimeline = coordinate === 'Query.timeline'
-    if (isTimeline && !this.timelines.has(timelineKey(values, 'page')))
-      this.commands += factsCommands
     // Each read of a list counts, but the aliases of one timeline share theirs.
     const reads = isTimeline ? this.addTimelines(values, sides) : sides.length
     this.commands += (page ?? 0) * reads

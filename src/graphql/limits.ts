@@ -12,7 +12,7 @@ export const limits = {
   /** Fields and fragments of an operation after fragments are expanded. */
   selections: 2000,
   /** The cost of an operation, see `prices.ts`. */
-  cost: 10_000,
+  cost: 20_000,
   bodyBytes: 100_000,
 } as const
 

@@ -33,9 +33,6 @@ export const fanOutsOfTimeline = 3
 /** The commands of a mutation: those of its transaction, and the read of the account of a handle. */
 export const mutationCommands = 14
 
-/** The commands of a timeline's page for facts that are not in memory: relations, accounts and registrations. */
-export const factsCommands = 12
-
 /** The fields of User that are read from the account. */
 export const profileFields = ['handle', 'name', ...optionalFields, 'createdAt'] as const
 

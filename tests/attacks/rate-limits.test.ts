@@ -5,7 +5,7 @@ import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, subjectOf } from '../support/services.ts'
 import { farFuture, secret, signToken } from './attack.ts'
 
-const perViewer = { RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '5', AUTH_JWT_SECRET: secret }
+const perViewer = { RATE_LIMIT_COST: '20000', RATE_LIMIT_MUTATIONS: '5', AUTH_JWT_SECRET: secret }
 const stores = {
   memory: useApp(perViewer),
   mongodb: useApp({ ...perViewer, RATE_LIMIT_STORE: 'mongodb' }),
@@ -27,7 +27,7 @@ const signedIn = (sub: string) => bearer(signToken({ ...claims, sub }))
 const mutation = 'mutation { muteUser(input: { user: { handle: "ben"} }) { changed } }'
 /** Costs more than half of a minute. */
 const costly = `{ user(handle: "ann") { followers(first: 100) { edges { node {
-  followers(first: 25) { edges { cursor } } } } } } }`
+  followers(first: 60) { edges { cursor } } } } } } }`
 
 /** What a viewer may try to be another client. */
 const disguises: Readonly<Record<string, Readonly<Record<string, string>>>> = {

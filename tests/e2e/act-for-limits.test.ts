@@ -6,7 +6,7 @@ import { type TestApp, useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
-const limited = { AUTH_JWT_SECRET: secret, RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '3' }
+const limited = { AUTH_JWT_SECRET: secret, RATE_LIMIT_COST: '20000', RATE_LIMIT_MUTATIONS: '3' }
 const stores: Readonly<Record<string, TestApp>> = {
   memory: useApp({ ...limited, RATE_LIMIT_ACTING: '2' }),
   mongodb: useApp({ ...limited, RATE_LIMIT_ACTING: '2', RATE_LIMIT_STORE: 'mongodb' }),

@@ -7,7 +7,7 @@ import { type Failure, failCommand, type RecordedCommand, recorded } from '../su
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp()
-const limited = useApp({ RATE_LIMIT_COST: '10000' })
+const limited = useApp({ RATE_LIMIT_COST: '20000' })
 const modern = 'application/graphql-response+json'
 const legacy = 'application/json'
 
@@ -90,7 +90,7 @@ const cases = {
   RATE_LIMITED: {
     request: {
       query: `{ user(handle: "ann") { followers(first: 100) { edges { node {
-        followers(first: 25) { edges { cursor } } } } } } }`,
+        followers(first: 60) { edges { cursor } } } } } } }`,
     },
     status: 429,
     isLimited: true,

@@ -82,7 +82,7 @@ const refused: Readonly<Record<string, Refusal>> = {
   directives: beyond('directives', directives(limits.directives + 1)),
   tokens: { ...beyond('tokens', ''), request: tokens(limits.tokens + 1) },
   'selections by fragments in fragments': beyond('selections', bomb),
-  cost: beyond('cost', costly(48)),
+  cost: beyond('cost', costly(98)),
   'cost by first': beyond('cost', `{ ${selectionsOf('first: 100')} }`),
   'cost by last': beyond('cost', `{ ${selectionsOf('last: 100')} }`),
   'cost by a variable': beyond('cost', `query ($n: Int!) { ${selectionsOf('first: $n')} }`, {
@@ -207,7 +207,7 @@ describe('a request within the limits is answered', () => {
     ['one name', { query: `{ viewer { ${times(1900, () => 'handle')} } }` }],
     ['directives', { query: directives(limits.directives) }],
     ['tokens', tokens(limits.tokens)],
-    ['cost', { query: costly(47) }],
+    ['cost', { query: costly(97) }],
     ['cost of the operation that is named', { ...twoOperations, operationName: 'Cheap' }],
     ['ids', nodes(pageSizeMax, 'id')],
     ['body size', { body: padded(limits.bodyBytes) }],

@@ -9,8 +9,8 @@ import { handle, openAccounts } from '../support/services.ts'
 
 /** One request is executed, and four wait. */
 const busy = useApp({}, withRequestsMax(1))
-const limited = useApp({ RATE_LIMIT_COST: '10000', RATE_LIMIT_MUTATIONS: '5' })
-const behindProxy = useApp({ RATE_LIMIT_COST: '10000', TRUSTED_PROXIES: '127.0.0.1' })
+const limited = useApp({ RATE_LIMIT_COST: '20000', RATE_LIMIT_MUTATIONS: '5' })
+const behindProxy = useApp({ RATE_LIMIT_COST: '20000', TRUSTED_PROXIES: '127.0.0.1' })
 const [ann, ben] = [handle('ann'), handle('ben')]
 const query = '{ user(handle: "ann") { name } }'
 
@@ -118,7 +118,7 @@ describe('a server with as many requests as it executes and lets wait', () => {
 
 describe('rate limits', () => {
   const costly = `{ user(handle: "ann") { followers(first: 100) { edges { node {
-    followers(first: 25) { edges { cursor } } } } } } }`
+    followers(first: 60) { edges { cursor } } } } } } }`
   const mute = (as = ann, count = 1) =>
     limited.send({
       as,
@@ -129,8 +129,8 @@ describe('rate limits', () => {
     const allowed = await limited.send({ as: ann, query: costly })
     expect(allowed).toMatchObject({ status: 200, errors: [] })
     const { requested } = allowed.extensions.cost
-    expect(allowed.headers.get('ratelimit-limit')).toBe('10000')
-    expect(allowed.headers.get('ratelimit-remaining')).toBe(String(10_000 - requested))
+    expect(allowed.headers.get('ratelimit-limit')).toBe('20000')
+    expect(allowed.headers.get('ratelimit-remaining')).toBe(String(20_000 - requested))
     expect(allowed.headers.get('retry-after')).toBeNull()
     const { result, commands } = await recorded(limited.database.client, () =>
       limited.send({ as: ann, query: costly }),
@@ -156,7 +156,7 @@ describe('rate limits', () => {
 
   test('a client reads its rate limit, and null where there is none', async () => {
     const { rateLimit } = await limited.ask('cat', RateLimitDocument)
-    expect(rateLimit).toMatchObject({ limit: 10_000, remaining: 9_995, cost: 5 })
+    expect(rateLimit).toMatchObject({ limit: 20_000, remaining: 19_995, cost: 5 })
     expect(Date.parse(String(rateLimit.resetAt)) - Date.now()).toBeLessThan(1_000)
     expect(await busy.ask('cat', RateLimitDocument)).toEqual({ rateLimit: null })
   })

@@ -10,7 +10,7 @@ import { lawSeed } from '../support/seed.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 const app = useApp({ FEED_STRATEGY: 'INBOX' })
-const limited = useApp({ RATE_LIMIT_COST: '10000' })
+const limited = useApp({ RATE_LIMIT_COST: '20000' })
 const [ann, ben, cat] = ['ann', 'ben', 'cat'].map(handle) as [never, never, never]
 
 beforeAll(async () => {
@@ -158,7 +158,7 @@ describe('a client with a rate limit', () => {
 
   test('stores nothing beyond its limit', async () => {
     const codes: string[] = []
-    for (let n = 0; n < 6; n++) {
+    for (let n = 0; n < 9; n++) {
       const query = `{ viewer { handle } } # ${n} ${'x'.repeat(30_000)}`
       const hash = hashOf(query)
       codes.push((await ask(limited, 'POST', { hash, query, as: 'ben' })).code)

@@ -7,7 +7,7 @@ import { reserveFailpoint } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
 
 // Each request is logged, as a slow one.
-const app = useApp({ RATE_LIMIT_COST: '10000' }, (config) => ({
+const app = useApp({ RATE_LIMIT_COST: '20000' }, (config) => ({
   ...withRequestsMax(2)(config),
   operations: { ...config.operations, slowMs: 1 },
 }))
@@ -40,7 +40,7 @@ test('requests that a client pipelines are all answered, however few requests ar
 })
 
 test('requests that a client pipelines take no more than its rate limit', async () => {
-  const costly = `{ user(handle: "ann") { followers(first: 100) { edges { node { followers(first: 25) { edges { cursor } } } } } } }`
+  const costly = `{ user(handle: "ann") { followers(first: 100) { edges { node { followers(first: 60) { edges { cursor } } } } } } }`
   const pipelined = open(bytesOf(JSON.stringify({ query: costly })).repeat(6))
   while (pipelined.statuses().length < 6) await once(pipelined.socket, 'data')
   pipelined.socket.destroy()

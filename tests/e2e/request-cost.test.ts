@@ -145,7 +145,7 @@ describe('cost', () => {
   test('each response of a valid operation has its cost, and a refusal too', async () => {
     const answered = await app.send({ as: reader, query: '{ viewer { id } }' })
     expect(answered.extensions).toEqual({ cost: { requested: 2, limit: limits.cost } })
-    const refused = await app.send({ as: reader, query: `{ ${distinct(18)} }` })
+    const refused = await app.send({ as: reader, query: `{ ${distinct(25)} }` })
     expect(refused.errors.map(({ extensions }) => extensions.limit)).toEqual(['cost'])
     expect(refused.extensions.cost.requested).toBeGreaterThan(limits.cost)
     const invalid = await app.send({ as: reader, query: '{ viewr }' })

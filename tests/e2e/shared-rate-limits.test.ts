@@ -11,7 +11,7 @@ import { handle, openAccounts, subjectOf } from '../support/services.ts'
 
 const limits = {
   RATE_LIMIT_STORE: 'mongodb',
-  RATE_LIMIT_COST: '10000',
+  RATE_LIMIT_COST: '20000',
   RATE_LIMIT_MUTATIONS: '5',
 }
 const app = useApp(limits)
@@ -49,8 +49,8 @@ test('a request costs one command more, and says what is left', async () => {
   )
   const { cost } = result.extensions as { cost: { requested: number } }
   expect(result.data.rateLimit).toEqual({
-    limit: 10_000,
-    remaining: 10_000 - cost.requested,
+    limit: 20_000,
+    remaining: 20_000 - cost.requested,
     cost: cost.requested,
   })
   expect(labelsOf(commands)).toEqual([
@@ -105,13 +105,13 @@ test('a refused mutation takes no cost, and a request beyond its cost is refused
   await collections.rate_limits.deleteMany({})
   for (let n = 0; n < 7; n++) await app.send({ as: eve, query: mute(ben) })
   const [doc] = await storedLimits()
-  const costOfOne = (10_000 - (doc?.cost ?? 0)) / 5
+  const costOfOne = (20_000 - (doc?.cost ?? 0)) / 5
   expect(doc?.mutations).toBeLessThan(1)
   expect(costOfOne).toBeLessThan(2_000)
   await collections.rate_limits.updateMany({}, { $set: { cost: -100, at: new Date() } })
   const refused = await app.send({ as: eve, query: '{ user(handle: "ann") { name } }' })
   expect(refused).toMatchObject({ status: 429 })
-  expect(refused.errors[0]?.message).toContain('10000 units of cost per minute')
+  expect(refused.errors[0]?.message).toContain('20000 units of cost per minute')
 })
 
 test('documents expire, and hold neither a handle nor an address', async () => {

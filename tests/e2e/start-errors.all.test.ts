@@ -28,7 +28,7 @@ describe('a wrong variable', () => {
     CORS_ORIGINS: ['https://a.example/path', 'must be an origin'],
     TRUSTED_DOCUMENTS: 'any',
     TRUSTED_PROXIES: ['10.0.0.0/33', 'must be an address or a network'],
-    RATE_LIMIT_COST: ['9999', 'must be 0, or a whole number from 10000 to 1000000000'],
+    RATE_LIMIT_COST: ['19999', 'must be 0, or a whole number from 20000 to 1000000000'],
     RATE_LIMIT_MUTATIONS: ['1.5', 'must be 0, or a whole number from 1 to 1000000000'],
     RATE_LIMIT_ACTING: ['0', whole(1, 1_000_000)],
     RATE_LIMIT_STORE: ['redis', 'must be one of memory, mongodb'],

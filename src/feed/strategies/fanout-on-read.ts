@@ -6,6 +6,7 @@ import type { Range } from '../../lib/page.ts'
 import type { ProcessMemory } from '../../memory/process-memory.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { Tails } from '../../posts/tails.ts'
+import { isShown } from '../../visibility/rules.ts'
 import type { Visibility } from '../../visibility/visibility.ts'
 import type { Candidates, FeedStrategy, StrategyQuery, StrategyTexts } from './strategy.ts'
 
@@ -52,8 +53,8 @@ export class FanoutOnRead implements FeedStrategy {
 
   /**
    * None from memory; for a reader or followees that are not there, two and one for each 200 of them. Otherwise, as with a
-   * group, one covered command for each 1,000 followees, and one for each 200. If authors are excluded, one more for each
-   * 1,000 followees: it leaves out all muted authors at once.
+   * group, one covered command for each 1,000 followees, and one for each 200. If authors are excluded, two more for each
+   * 1,000 followees: it leaves out all hidden authors at once.
    */
   async proposeCandidates({
     reader,
@@ -108,11 +109,15 @@ export class FanoutOnRead implements FeedStrategy {
     const { follows, visibilityFor } = this.parts
     if (group === undefined) yield reader
     for await (const followees of batches(follows.followeesOf(reader, group), restrictedMax)) {
-      const hidden =
-        excludedAuthors.size > 0
-          ? await visibilityFor(reader).hiddenAmong('FOLLOWEE', followees)
-          : excludedAuthors
-      yield* followees.filter((user) => !excludedAuthors.has(user) && !hidden.has(user))
+      if (excludedAuthors.size === 0) yield* followees
+      else {
+        const followed = new Set(followees)
+        const facts = await visibilityFor(reader).load('AUTHOR', followees, { followed })
+        const isProposed = (user: UserId) =>
+          !excludedAuthors.has(user) &&
+          isShown('AUTHOR', reader, { user }, { ...facts, members: undefined })
+        yield* followees.filter(isProposed)
+      }
     }
   }
 }

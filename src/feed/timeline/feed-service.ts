@@ -12,6 +12,7 @@ import { timelineFallbacks } from '../../metrics/timelines.ts'
 import {
   isBackfilled,
   isSameRegistration,
+  type Registered,
   type Registration,
   type Registry,
 } from '../registry/registry.ts'
@@ -145,14 +146,14 @@ export class FeedService {
   /**
    * Reads a slice of a timeline.
    *
-   * It reads under the registrations that this process saw last. If the facts of the slice show other registrations, or
-   * a higher floor, it reads again under these. After three tries, for a reader without back-fill, and if a stored
+   * It reads under the registrations that this process saw last. If they are others afterwards, or have a higher floor, it
+   * reads again under these. After three tries, for a reader without back-fill, and if a stored
    * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
    * Cost: as of {@link timeline}, without `pending` and `watermark`.
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry, memory } = this.parts
-    let registered = await registry.lastSeen()
+    let registered: Registered = isMaterialised(name) ? await registry.lastSeen() : new Map()
     let isReadable = true
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
@@ -165,14 +166,12 @@ export class FeedService {
       const list = new TimelineList(this.parts, query, strategy, registration)
       try {
         const slices = await readRange(list, [query.reader], query.range)
-        const seen = list.facts.map((facts) => facts.registered)
-        // A page without candidates has read no facts.
-        if (isCovered && seen.length === 0) seen.push(await registry.load(await memory.isCurrent()))
         const { servedBy, isStored, facts } = list
-        const items = slices.get(query.reader) ?? []
-        if (!isCovered || seen.every((now) => isCurrent(registration, now.get(name))))
-          return { items, servedBy, isStored, facts }
-        registered = await registry.lastSeen()
+        const slice = { items: slices.get(query.reader) ?? [], servedBy, isStored, facts }
+        if (!isMaterialised(name)) return slice
+        // After all facts: no epoch returns, and no floor falls. A page without candidates has read no facts.
+        registered = await registry.load(facts.at(-1)?.isCurrent ?? (await memory.isCurrent()))
+        if (!isCovered || isCurrent(registration, registered.get(name))) return slice
       } catch (error) {
         if (!isCovered || !this.isUnreadable(error)) throw error
         isReadable = false

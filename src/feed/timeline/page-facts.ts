@@ -9,7 +9,6 @@ import { countsOf, type Post } from '../../posts/post.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { KeptAccount, KeptAccounts } from '../../users/kept-accounts.ts'
 import { type Facts, isShown } from '../../visibility/rules.ts'
-import type { Registered, Registry } from '../registry/registry.ts'
 
 /** The facts about the candidates of a page, from the reader's side. */
 export interface PageFacts extends Facts {
@@ -24,8 +23,8 @@ export interface PageFacts extends Facts {
   readonly accounts: ReadonlyMap<UserId, KeptAccount>
   /** The counts of the existing posts and the reader's own entries. Undefined if neither was requested. */
   readonly summaries: ReadonlyMap<PostId, EngagementSummary> | undefined
-  /** The registrations at the time of this read. */
-  readonly registered: Registered
+  /** Whether memory was current. */
+  readonly isCurrent: boolean
 }
 
 /** The facts that a page needs. */
@@ -46,7 +45,6 @@ export interface FactsRequest {
 export interface PageFactsParts {
   readonly follows: Pick<Follows, 'followeesAmong'>
   readonly restrictions: Pick<Restrictions, 'restrictionsFor'>
-  readonly registry: Pick<Registry, 'load'>
   readonly memory: ProcessMemory
   readonly keptAccounts: KeptAccounts
   readonly keptRelations: KeptRelations
@@ -61,8 +59,8 @@ export class PageFactsReader {
 
   /**
    * Loads the facts about candidates. Call it after they were read, so that no fact is older. While memory is current, none
-   * for what it holds; otherwise two for the relations of the reader, two for accounts and one for registrations. One for
-   * the posts, shared, if counts or the reader's own entries are needed, or a post is not in memory.
+   * for what it holds; otherwise two for the relations of the reader, one for a group, and two for accounts. One for the
+   * posts, shared, if counts or the reader's own entries are needed, or a post is not in memory.
    */
   async load(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
     const isCurrent = request.areKept === true || (await this.parts.memory.isCurrent())
@@ -71,7 +69,12 @@ export class PageFactsReader {
     const isShownAuthor = (user: UserId) => isShown('AUTHOR', request.reader, { user }, facts)
     const shown = new Set(authors.filter(isShownAuthor))
     const shownRefs = refs.filter(({ author }) => shown.has(author))
-    return { ...facts, ...(await this.loadPosts(shownRefs, request, isCurrent)), authors }
+    return {
+      ...facts,
+      ...(await this.loadPosts(shownRefs, request, isCurrent)),
+      authors,
+      isCurrent,
+    }
   }
 
   /** What decides whether a reader's pages show authors, for those that the reader follows. The commands of {@link load}. */
@@ -80,14 +83,13 @@ export class PageFactsReader {
     { reader, group }: Pick<FactsRequest, 'reader' | 'group'>,
     isCurrent: boolean,
   ) {
-    const { keptAccounts, registry, follows } = this.parts
+    const { keptAccounts, follows } = this.parts
     const others = users.filter((user) => user !== reader)
     const relations = await this.loadRelations(reader, others, isCurrent)
     const followed = users.filter((user) => user === reader || relations.followees.has(user))
-    const [accounts, members, registered] = await Promise.all([
+    const [accounts, members] = await Promise.all([
       keptAccounts.load(followed, isCurrent),
       group === undefined ? undefined : follows.followeesAmong(reader, others, group),
-      registry.load(isCurrent),
     ])
     return {
       live: new Map([...accounts].map(([id, { account }]) => [id, account])),
@@ -95,7 +97,6 @@ export class PageFactsReader {
       restrictions: relations.restrictions,
       members,
       accounts,
-      registered,
     }
   }
 

@@ -34,11 +34,11 @@ interface Known {
 }
 
 /**
- * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to seven
+ * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to three
  * pages of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
  * The price of a timeline contains these reads.
  */
-const storedRoundsMax = 3
+const storedRoundsMax = 2
 
 /**
  * One reader's timeline while a slice of it is read: the candidates are the entries of a strategy, and then of

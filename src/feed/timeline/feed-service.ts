@@ -40,6 +40,9 @@ const quietMs = 10_000
 const isCurrent = (then: Registration, now: Registration | undefined): boolean =>
   isSameRegistration(then, now) && now !== undefined && !hasRisen(then, now)
 
+/** FANOUT_ON_READ depends on no registration. */
+const none: Registered = new Map()
+
 const isNotFound = (error: unknown) => error instanceof DomainError && error.code === 'NOT_FOUND'
 
 /** How many posts a page of a warm-up has, how many pages it reads at once, and how long it begins pages. */
@@ -153,7 +156,7 @@ export class FeedService {
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry, memory } = this.parts
-    let registered: Registered = isMaterialised(name) ? await registry.lastSeen() : new Map()
+    let registered = isMaterialised(name) ? await this.findRegistered(name, query.reader) : none
     let isReadable = true
     for (let tries = 1; ; tries++) {
       const registration = registered.get(name)
@@ -168,15 +171,22 @@ export class FeedService {
         const slices = await readRange(list, [query.reader], query.range)
         const { servedBy, isStored, facts } = list
         const slice = { items: slices.get(query.reader) ?? [], servedBy, isStored, facts }
-        if (!isMaterialised(name)) return slice
+        if (!isCovered) return slice
         // After all facts: no epoch returns, and no floor falls. A page without candidates has read no facts.
         registered = await registry.load(facts.at(-1)?.isCurrent ?? (await memory.isCurrent()))
-        if (!isCovered || isCurrent(registration, registered.get(name))) return slice
+        if (isCurrent(registration, registered.get(name))) return slice
       } catch (error) {
         if (!isCovered || !this.isUnreadable(error)) throw error
         isReadable = false
       }
     }
+  }
+
+  /** The registrations that this process saw last. As they are now, if those do not cover the reader. */
+  private async findRegistered(name: FeedStrategyName, reader: UserId): Promise<Registered> {
+    const { registry, memory } = this.parts
+    const seen = await registry.lastSeen()
+    return isBackfilled(seen.get(name), reader) ? seen : registry.load(await memory.isCurrent())
   }
 
   /** Whether a document of a stored timeline is malformed, or Feedline has a defect. Then FANOUT_ON_READ serves. */

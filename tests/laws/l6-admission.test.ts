@@ -45,6 +45,7 @@ const examples: Readonly<Record<string, AdmissionPlan>> = {
   'a block is not told': [step('mute'), step('block')],
   'a deleted account is not told': [step('mute'), step('deleteUser')],
   'a repair is not told': [step('mute'), step('repair')],
+  'nothing waits for what is told': [step('mute'), step('block')],
 }
 
 test(
@@ -62,16 +63,19 @@ test(
   patient(budgetMs + 30_000),
 )
 
-/** Logs that do not tell memory of some changes. */
+/** Logs that do not tell memory of some changes, or not in time. */
 const mutants: Readonly<Record<string, (change: Change) => boolean>> = {
   'a block is not told': ({ fields = [] }) => !fields.includes('guard'),
   'a deleted account is not told': ({ collection, operation }) =>
     collection !== 'users' && !(collection === 'user_stats' && operation === 'delete'),
   'a repair is not told': ({ fields = [] }) => !fields.includes('repairs'),
+  'nothing waits for what is told': () => true,
 }
 
 test.each(share(1, Object.keys(mutants)))('a history finds the mutant: %s', async (name) => {
   const told = await processesTold(mutants[name])
+  if (name === 'nothing waits for what is told')
+    for (const { memory } of told) memory.isCurrent = async () => memory.position !== undefined
   const play = () =>
     new AdmissionSimulation(told, limits).run(examples[name] ?? []).then(
       () => undefined,

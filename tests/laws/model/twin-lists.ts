@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { BSON, type ObjectId } from 'mongodb'
 import { expect } from 'vitest'
+import { createIdempotencyKey } from '../../../src/db/idempotency.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { EngagementChange } from '../../../src/engagement/engagement.ts'
 import { type EngagementKind, engagementKinds } from '../../../src/engagement/kinds.ts'
@@ -99,6 +100,8 @@ interface TwinWrite {
   readonly by: 'OWN' | 'OTHER'
   /** FORGED: the post is said to be another author's. LATE: the write was sent 13 seconds ago. */
   readonly as?: 'FORGED' | 'LATE' | undefined
+  /** The number of its clientMutationId. */
+  readonly mutation?: number | undefined
 }
 
 /** A history of two posts that are equal. */
@@ -110,8 +113,9 @@ export interface TwinPlan {
 }
 
 const [users, aheadMax] = [4, 6]
-/** The limits of lists in processes that play a plan. */
+/** The limits of lists in processes that play a plan, and of the other process: its variables differ. */
 export const twinLimits: Limits = { threshold: 3, capacity: 2 }
+export const otherLimits: Limits = { threshold: 2, capacity: 1 }
 
 const anyTwinWrite: fc.Arbitrary<TwinWrite> = fc.record({
   verb: fc.oneof(
@@ -133,6 +137,7 @@ const anyTwinWrite: fc.Arbitrary<TwinWrite> = fc.record({
     { weight: 20, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.constantFrom('FORGED' as const, 'LATE' as const) },
   ),
+  mutation: fc.option(fc.nat(4), { nil: undefined }),
 })
 
 /** @param given the names of what a post may hold before. Default: of all. */
@@ -222,19 +227,25 @@ export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promi
     const actor = people[write.user % users] as UserId
     const post = as === 'FORGED' ? { ...of.post, author: people[1] as UserId } : of.post
     const { engagements } = services
+    const text = 'x'.repeat(write.letters)
+    const clientMutationId =
+      write.mutation === undefined ? undefined : `${of.post.id} ${write.mutation}`
+    const input = { clientMutationId, kind, text, as }
+    const idempotencyKey = createIdempotencyKey(actor, verb, input)
     const writing = async (): Promise<EngagementChange> => {
-      if (verb === 'add')
-        return engagements.add(kind, actor, post, { text: 'x'.repeat(write.letters) })
-      if (kind !== 'comments') return engagements.remove(kind, actor, post)
+      if (verb === 'add') return engagements.add(kind, actor, post, { text, idempotencyKey })
+      if (kind !== 'comments') return engagements.remove(kind, actor, post, idempotencyKey)
       const id = of.comments[write.letters % Math.max(1, of.comments.length)]
-      return id ? engagements.removeById({ kind, post, id }, actor) : { changed: false }
+      return id
+        ? engagements.removeById({ kind, post, id }, actor, idempotencyKey)
+        : { changed: false }
     }
     try {
-      const { changed, entry } = await writing()
+      const { changed, entry, isRepeat } = await writing()
       if (entry) of.ids.push(entry.id)
       if (entry && kind === 'comments' && verb === 'add') of.comments.push(entry.id)
       of.answers.push({ changed, entry: entry?.id })
-      return { changed, actor: entry?.actor, text: entry?.text }
+      return { changed, isRepeat, actor: entry?.actor, text: entry?.text }
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
       if (code === undefined) throw error

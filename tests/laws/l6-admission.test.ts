@@ -15,6 +15,7 @@ import {
   anyAdmissionPlan,
 } from './model/admission-simulation.ts'
 import { checkLaw } from './model/check-law.ts'
+import { toggleBlocks } from './model/toggled-blocks.ts'
 
 const histories = lawRuns(6)
 const budgetMs = 60_000 + histories * 5_000
@@ -62,6 +63,12 @@ test(
   },
   patient(budgetMs + 30_000),
 )
+
+test('while blocks come and go, no process admits an engagement that began after a block, or refuses one after its end', async () => {
+  const { tally, problems } = await toggleBlocks(processes, lawRuns(30))
+  noteFact(`L6, admission while blocks come and go: ${JSON.stringify(Object.fromEntries(tally))}`)
+  expect(problems).toEqual([])
+})
 
 /** Logs that do not tell memory of some changes, or not in time. */
 const mutants: Readonly<Record<string, (change: Change) => boolean>> = {

@@ -25,7 +25,7 @@ const inDoubt = new WeakSet<EntryWrite>()
 
 /**
  * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known to overflow, by actors
- * whom memory has admitted.
+ * that memory has admitted.
  */
 export function canAddAtOnce(
   { overflowing, limits }: Pick<EntryParts, 'overflowing' | 'limits'>,

@@ -5,7 +5,6 @@ import { type Transactions, TryAgain, type Tx } from '../db/transaction.ts'
 import type { JobWriter, Outbox } from '../jobs/outbox.ts'
 import { splitApart } from '../lib/batch.ts'
 import type { EdgeId } from '../lib/ids.ts'
-import type { NeedsJobs } from '../posts/publish-posts.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
 import {
@@ -31,7 +30,8 @@ export interface FollowParts {
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
-  readonly needsJobs: NeedsJobs
+  /** Whether the timelines of followers need jobs, by the registrations that the transaction sees. */
+  readonly needsJobs: (tx: Tx) => Promise<boolean>
   /** The most users that a user may follow. */
   readonly followeesMax: number
 }
@@ -204,7 +204,7 @@ async function storeFollows(
   await insertJobs(tx, parts, changes)
 }
 
-/** Inserts the jobs of timelines. One command, none while no strategy stores timelines: see {@link NeedsJobs}. */
+/** Inserts the jobs of timelines. One command, none while no strategy stores timelines. */
 async function insertJobs(
   tx: Tx,
   { outbox, needsJobs }: FollowParts,

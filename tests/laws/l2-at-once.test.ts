@@ -25,7 +25,7 @@ const histories = lawRuns(12)
 const budgetMs = 60_000 + histories * 3_000
 const harness = useServices('collection', sameLimits(twinLimits))
 const opened: TwinProcess[] = []
-const counts = { atOnce: 0, updates: 0 }
+const counts = { direct: 0, updates: 0 }
 
 /** The filter of an add without a read. Undefined for any other write. */
 const filterOf = ({ updateOne }: Document): Document | undefined =>
@@ -48,17 +48,17 @@ async function processAtOnce(change: (filter: Document) => void = () => {}): Pro
     for (const write of writes as unknown as Document[]) {
       const filter = filterOf(write)
       if (filter) change(filter)
-      counts[filter ? 'atOnce' : 'updates']++
+      counts[filter ? 'direct' : 'updates']++
     }
   })
   await keepMemory(process.services)
   return process
 }
 
-let processes: { atOnce: TwinProcess; reading: TwinProcess; other: TwinProcess }
+let processes: { direct: TwinProcess; reading: TwinProcess; other: TwinProcess }
 beforeAll(async () => {
   processes = {
-    atOnce: await processAtOnce(),
+    direct: await processAtOnce(),
     reading: processOver(),
     other: processOver(undefined, otherLimits),
   }
@@ -80,8 +80,8 @@ test(
   async () => {
     const law = fc.asyncProperty(anyTwinPlan, async (plan) => playTwins(processes, plan))
     await checkLaw(law, { name: 'L2, at once', histories, budgetMs, examples: [[repeats]] })
-    noteFact(`L2, at once: ${counts.atOnce} adds without a read, ${counts.updates} updates`)
-    expect(counts.atOnce).toBeGreaterThan(0)
+    noteFact(`L2, at once: ${counts.direct} adds without a read, ${counts.updates} updates`)
+    expect(counts.direct).toBeGreaterThan(0)
   },
   patient(budgetMs + 30_000),
 )
@@ -147,10 +147,10 @@ const mutants: Readonly<Record<string, readonly [(filter: Document) => void, Par
 test.each(share(1, Object.keys(mutants)))('a history finds the mutant: %s', async (name) => {
   const [change, history] = mutants[name] as (typeof mutants)[string]
   const plan: TwinPlan = { given: 'nothing is stored', list: 'likes', writes: [], ...history }
-  const atOnce = await processAtOnce(change)
+  const direct = await processAtOnce(change)
   // A process whose memory is in doubt reads, and so is no mutant.
   const play = () =>
-    playTwins({ ...processes, atOnce }, plan).then(
+    playTwins({ ...processes, direct }, plan).then(
       () => undefined,
       (error: unknown) => error,
     )

@@ -79,7 +79,7 @@ const writes: Readonly<Record<string, Write>> = {
   'a follow': follow,
 }
 
-/** What another process does meanwhile. */
+/** What another process does while a write is held. */
 const rivals: Readonly<Record<string, (write: Write) => RaceWrite | undefined>> = {
   'the author blocks the actor':
     () =>

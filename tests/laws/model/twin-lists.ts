@@ -164,7 +164,7 @@ export interface TwinProcess {
 /** The processes that play a plan. */
 export interface TwinProcesses {
   /** Adds entries at once, because it keeps memory. */
-  readonly atOnce: TwinProcess
+  readonly direct: TwinProcess
   /** Keeps no memory, so it reads before it adds. */
   readonly reading: TwinProcess
   readonly other: TwinProcess
@@ -187,7 +187,7 @@ let [scenes, beganAt] = [0, 0]
  * before. Answers and stored documents are equal, but for the ids. Of ids, the order is equal.
  */
 export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promise<void> {
-  const { other, atOnce, reading } = processes
+  const { other, direct, reading } = processes
   const scene = `twins${scenes++}-`
   const people = Array.from({ length: users }, (_, n) => handle(`${scene}user-${n}`))
   const [author] = people as [UserId]
@@ -203,7 +203,7 @@ export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promi
       await posts.updateOne({ _id: toObjectId(id) }, { $set: given as object })
     return { process, post: { id, author }, ids: [], comments: [], answers: [] }
   }
-  const twins = [await twin(atOnce), await twin(reading)] as const
+  const twins = [await twin(direct), await twin(reading)] as const
   for (const [at, write] of plan.writes.entries()) {
     const [one, two] = [await apply(twins[0], write, at), await apply(twins[1], write, at)]
     expect(one, `answer ${at}, ${plan.given}`).toEqual(two)

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import type { Document } from 'mongodb'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { engagementKinds } from '../../src/engagement/kinds.ts'
 import type { Services } from '../../src/services.ts'
 import { engagementProblems, sameLimits } from '../support/engagement.ts'
 import { noteFact } from '../support/facts.ts'
 import { type Call, intercepted } from '../support/intercept.ts'
+import { keepMemory } from '../support/memory.ts'
 import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { lawRuns, timeOfCases } from '../support/seed.ts'
@@ -31,11 +32,15 @@ describe.each(share(1, [0, 1, 3]))('lists of %d in the post and 2 a level', (thr
   )
 
   test(
-    '32 concurrent writers of two processes store exactly their acknowledged engagement',
+    '32 concurrent writers of three processes, two of them with memory, store exactly their acknowledged engagement',
     async () => {
-      const other = servicesOver(harness.database, harness.clock, sameLimits(limits))
+      const [other, reading] = [0, 1].map(() =>
+        servicesOver(harness.database, harness.clock, sameLimits(limits)),
+      ) as [Services, Services]
+      await keepMemory(other)
+      onTestFinished(() => other.memory.close())
       const tally = new Map<string, number>()
-      const law = raceLaw({ ...harness, all: [harness.services, other] }, limits, tally)
+      const law = raceLaw({ ...harness, all: [harness.services, other, reading] }, limits, tally)
       await checkLaw(law, { name: `${name}, races`, histories: races, budgetMs })
       noteFact(`${name}, races: ${JSON.stringify(Object.fromEntries(tally))}`)
       expect(tally.get('changed')).toBeGreaterThan(races * 20)

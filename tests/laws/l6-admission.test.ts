@@ -15,6 +15,7 @@ import {
   anyAdmissionPlan,
 } from './model/admission-simulation.ts'
 import { checkLaw } from './model/check-law.ts'
+import { toggleBlocks } from './model/toggled-blocks.ts'
 
 const histories = lawRuns(6)
 const budgetMs = 60_000 + histories * 5_000
@@ -45,6 +46,7 @@ const examples: Readonly<Record<string, AdmissionPlan>> = {
   'a block is not told': [step('mute'), step('block')],
   'a deleted account is not told': [step('mute'), step('deleteUser')],
   'a repair is not told': [step('mute'), step('repair')],
+  'nothing waits for what is told': [step('mute'), step('block')],
 }
 
 test(
@@ -62,16 +64,25 @@ test(
   patient(budgetMs + 30_000),
 )
 
-/** Logs that do not tell memory of some changes. */
+test('while blocks come and go, no process admits an engagement that began after a block, or refuses one after its end', async () => {
+  const { tally, problems } = await toggleBlocks(processes, lawRuns(30))
+  noteFact(`L6, admission while blocks come and go: ${JSON.stringify(Object.fromEntries(tally))}`)
+  expect(problems).toEqual([])
+})
+
+/** Logs that do not tell memory of some changes, or not in time. */
 const mutants: Readonly<Record<string, (change: Change) => boolean>> = {
   'a block is not told': ({ fields = [] }) => !fields.includes('guard'),
   'a deleted account is not told': ({ collection, operation }) =>
     collection !== 'users' && !(collection === 'user_stats' && operation === 'delete'),
   'a repair is not told': ({ fields = [] }) => !fields.includes('repairs'),
+  'nothing waits for what is told': () => true,
 }
 
 test.each(share(1, Object.keys(mutants)))('a history finds the mutant: %s', async (name) => {
   const told = await processesTold(mutants[name])
+  if (name === 'nothing waits for what is told')
+    for (const { memory } of told) memory.isCurrent = async () => memory.position !== undefined
   const play = () =>
     new AdmissionSimulation(told, limits).run(examples[name] ?? []).then(
       () => undefined,

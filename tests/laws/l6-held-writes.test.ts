@@ -4,6 +4,7 @@ import type { Services } from '../../src/services.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { eventually } from '../support/eventually.ts'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { timeOfCases } from '../support/seed.ts'
 import { servicesOver, useServices } from '../support/services.ts'
@@ -29,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => slow.services.memory.close())
 
-/** An entry in a list that has room for one more, and in one that overflows. */
+/** A list that has room for one more entry, and one that overflows. */
 const [room, overflow] = [sceneWith(2), sceneWith(4)]
 
 interface Write {
@@ -78,7 +79,7 @@ const writes: Readonly<Record<string, Write>> = {
   'a follow': follow,
 }
 
-/** What another process does meanwhile. */
+/** What another process does while a write is held. */
 const rivals: Readonly<Record<string, (write: Write) => RaceWrite | undefined>> = {
   'the author blocks the actor':
     () =>
@@ -139,7 +140,7 @@ test.each(share(12, rows))(
       if (isReached) held++
     }
   },
-  timeOfCases(60_000),
+  timeOfCases(patient(60_000)),
 )
 
 const known = Object.entries(writes).filter(([name]) => !name.includes('overflow'))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { BSON, type ObjectId } from 'mongodb'
 import { expect } from 'vitest'
+import { createIdempotencyKey } from '../../../src/db/idempotency.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { EngagementChange } from '../../../src/engagement/engagement.ts'
 import { type EngagementKind, engagementKinds } from '../../../src/engagement/kinds.ts'
@@ -99,6 +100,8 @@ interface TwinWrite {
   readonly by: 'OWN' | 'OTHER'
   /** FORGED: the post is said to be another author's. LATE: the write was sent 13 seconds ago. */
   readonly as?: 'FORGED' | 'LATE' | undefined
+  /** The number of its clientMutationId. */
+  readonly mutation?: number | undefined
 }
 
 /** A history of two posts that are equal. */
@@ -110,8 +113,9 @@ export interface TwinPlan {
 }
 
 const [users, aheadMax] = [4, 6]
-/** The limits of lists in processes that play a plan. */
+/** The limits of lists in processes that play a plan, and of the other process: its variables differ. */
 export const twinLimits: Limits = { threshold: 3, capacity: 2 }
+export const otherLimits: Limits = { threshold: 2, capacity: 1 }
 
 const anyTwinWrite: fc.Arbitrary<TwinWrite> = fc.record({
   verb: fc.oneof(
@@ -133,15 +137,14 @@ const anyTwinWrite: fc.Arbitrary<TwinWrite> = fc.record({
     { weight: 20, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.constantFrom('FORGED' as const, 'LATE' as const) },
   ),
+  mutation: fc.option(fc.nat(4), { nil: undefined }),
 })
 
-/** @param given the names of what a post may hold before. Default: of all. */
-export const anyTwinPlan = (given = givenNames): fc.Arbitrary<TwinPlan> =>
-  fc.record({
-    given: fc.constantFrom(...given),
-    list: fc.constantFrom(...engagementKinds),
-    writes: fc.array(anyTwinWrite, { minLength: 4, maxLength: 24, size: 'max' }),
-  })
+export const anyTwinPlan: fc.Arbitrary<TwinPlan> = fc.record({
+  given: fc.constantFrom(...givenNames),
+  list: fc.constantFrom(...engagementKinds),
+  writes: fc.array(anyTwinWrite, { minLength: 4, maxLength: 24, size: 'max' }),
+})
 
 /** The clock of a process that plays plans. */
 export class TwinClock {
@@ -161,7 +164,7 @@ export interface TwinProcess {
 /** The processes that play a plan. */
 export interface TwinProcesses {
   /** Adds entries at once, because it keeps memory. */
-  readonly atOnce: TwinProcess
+  readonly direct: TwinProcess
   /** Keeps no memory, so it reads before it adds. */
   readonly reading: TwinProcess
   readonly other: TwinProcess
@@ -184,13 +187,13 @@ let [scenes, beganAt] = [0, 0]
  * before. Answers and stored documents are equal, but for the ids. Of ids, the order is equal.
  */
 export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promise<void> {
-  const { other, atOnce, reading } = processes
+  const { other, direct, reading } = processes
   const scene = `twins${scenes++}-`
   const people = Array.from({ length: users }, (_, n) => handle(`${scene}user-${n}`))
   const [author] = people as [UserId]
   await openAccounts(other.services, people)
-  // No clock goes back between histories, however fast they are.
-  beganAt = Math.max(Date.now(), beganAt + 10_000)
+  // No clock goes back between histories, however fast they are, and no write is late, however slow the machine is.
+  beganAt = Math.max(Date.now() + 600_000, beganAt + 10_000)
   other.clock.at = beganAt
   const twin = async (process: TwinProcess): Promise<Twin> => {
     const { id } = await other.services.posts.create(author, { text: 'twin' })
@@ -200,7 +203,7 @@ export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promi
       await posts.updateOne({ _id: toObjectId(id) }, { $set: given as object })
     return { process, post: { id, author }, ids: [], comments: [], answers: [] }
   }
-  const twins = [await twin(atOnce), await twin(reading)] as const
+  const twins = [await twin(direct), await twin(reading)] as const
   for (const [at, write] of plan.writes.entries()) {
     const [one, two] = [await apply(twins[0], write, at), await apply(twins[1], write, at)]
     expect(one, `answer ${at}, ${plan.given}`).toEqual(two)
@@ -222,19 +225,25 @@ export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promi
     const actor = people[write.user % users] as UserId
     const post = as === 'FORGED' ? { ...of.post, author: people[1] as UserId } : of.post
     const { engagements } = services
+    const text = 'x'.repeat(write.letters)
+    const clientMutationId =
+      write.mutation === undefined ? undefined : `${of.post.id} ${write.mutation}`
+    const input = { clientMutationId, kind, text, as }
+    const idempotencyKey = createIdempotencyKey(actor, verb, input)
     const writing = async (): Promise<EngagementChange> => {
-      if (verb === 'add')
-        return engagements.add(kind, actor, post, { text: 'x'.repeat(write.letters) })
-      if (kind !== 'comments') return engagements.remove(kind, actor, post)
+      if (verb === 'add') return engagements.add(kind, actor, post, { text, idempotencyKey })
+      if (kind !== 'comments') return engagements.remove(kind, actor, post, idempotencyKey)
       const id = of.comments[write.letters % Math.max(1, of.comments.length)]
-      return id ? engagements.removeById({ kind, post, id }, actor) : { changed: false }
+      return id
+        ? engagements.removeById({ kind, post, id }, actor, idempotencyKey)
+        : { changed: false }
     }
     try {
-      const { changed, entry } = await writing()
+      const { changed, entry, isRepeat } = await writing()
       if (entry) of.ids.push(entry.id)
       if (entry && kind === 'comments' && verb === 'add') of.comments.push(entry.id)
       of.answers.push({ changed, entry: entry?.id })
-      return { changed, actor: entry?.actor, text: entry?.text }
+      return { changed, isRepeat, actor: entry?.actor, text: entry?.text }
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
       if (code === undefined) throw error

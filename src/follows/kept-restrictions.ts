@@ -38,8 +38,8 @@ export class KeptRestrictions {
       bytesOf: ({ restrictions }) => 400 + 300 * (restrictions?.size ?? 0),
       follows: ['user_stats'],
       // A follow changes no restriction.
-      changedBy: ({ operation, fields = [], key }) =>
-        operation === 'update' && !fields.includes('guard') && !fields.includes('repairs')
+      changedBy: ({ fields, key }) =>
+        fields && !fields.includes('guard') && !fields.includes('repairs')
           ? undefined
           : String(key),
     })

@@ -263,6 +263,9 @@ describe('the parts of a payload that need no data cost no command', () => {
       const does = name === 'unlikePost' ? 'add' : 'remove'
       await app.services.engagements[does]('likes', me, post)
     }
+    // Memory holds the accounts and the blocks afterwards.
+    await reset()
+    await commandsOf(call('{ clientMutationId }'))
     await reset()
     const plain = await commandsOf(call('{ clientMutationId }'))
     await reset()

@@ -38,12 +38,12 @@ test('readers who come at the same time share the commands for their relations, 
   expect(await load([few, some, few])).toEqual({ sizes: [3, undefined, 3], labels: both })
 })
 
-test('readers with too many relations for one command have commands of their own', async () => {
+test('readers with too many followees for one command have commands of their own', async () => {
   const { sizes, labels } = await load([few, many])
   expect(sizes).toEqual([3, undefined])
-  expect(labels).toEqual([...both, ...both, ...both].sort())
+  expect(labels.filter((label) => label === 'read following')).toHaveLength(3)
 })
 
-test('a reader with too many relations alone is read once', async () => {
+test('a reader with too many followees alone is read once', async () => {
   expect(await load([many])).toEqual({ sizes: [undefined], labels: both })
 })

@@ -45,7 +45,7 @@ test.each([
 
 const drain = { kind: 'drain' } as const
 const op = (kind: Op['kind'], a: number, b: number): Op => ({ kind, a, b, groups: [] })
-/** Posts of the second user, whom the first one follows, are in memory before the change. */
+/** Posts of the second user are in memory of the first one, a follower, before the change. */
 const changed = (...steps: KeptPlan['steps']): KeptPlan => ({
   edges: [[0, 1]],
   steps: [drain, ...steps],

@@ -96,7 +96,7 @@ const beyondLimits: readonly Attack[] = [
   ),
   documentAttack(
     'cost by an alias each',
-    `{ ${times(30, (n) => `a${n}: user(handle: "ben") { followers(first: 100) { edges { node { name bio } } } }`)} }`,
+    `{ ${times(60, (n) => `a${n}: user(handle: "ben") { followers(first: 100) { edges { node { name bio } } } }`)} }`,
     limit,
   ),
   documentAttack('a long alias', `{ ${long(90_000)}: viewer { handle } }`, limit),

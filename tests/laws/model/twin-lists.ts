@@ -259,7 +259,9 @@ export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promi
     const levels = await overflow.find({ '_id.post': _id }).sort({ '_id.level': 1 }).toArray()
     const rows = await engagements_by_user.find({ post: _id }).sort({ _id: 1 }).toArray()
     // Whatever else stands there counts no levels.
-    const counted = Object.entries(stored?.levels ?? {}).filter(([, count]) => count !== null)
+    const counted = Object.entries(stored?.levels ?? {})
+      .filter(([, count]) => count !== null)
+      .sort()
     // It says what the levels say, once a list of the post has been read.
     if (!(plan.given in bounds)) delete stored?.has_overflow
     const content = { stored: { ...stored, levels: counted }, levels, rows, answers }

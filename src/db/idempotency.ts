@@ -203,7 +203,10 @@ export class IdempotencyStore {
     this.accountsIn(tx).set(viewer, createdAt)
   }
 
-  /** Notes accounts that the caller's transaction has changed. Saves the read of those that this process has read before. */
+  /**
+   * Notes accounts that the caller's transaction has changed, or that exist and whose results outlast the transaction if
+   * they are deleted meanwhile. Saves the read of those that this process has read before.
+   */
   noteLive(tx: Tx, accounts: Iterable<UserId>): void {
     for (const account of accounts) {
       const createdAt = this.created.get(account)

@@ -4,7 +4,7 @@ import { chunks } from '../../src/lib/batch.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
-import { startServer } from '../feeds/http.ts'
+import { type Server, startServer } from '../feeds/http.ts'
 import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
 import { newIdEachTime, newKey } from '../idempotency.ts'
 import { tokenSecret } from '../tokens.ts'
@@ -26,6 +26,8 @@ export interface FeedlineSide extends Side {
   readonly name: FeedStrategyName
   /** Creates a post as a server does, in this process. */
   createPost(author: UserId, text: string): Promise<unknown>
+  /** @param env variables of this server alone. Default: none. */
+  start(readers: readonly UserId[], env?: Readonly<Record<string, string>>): Promise<Server>
 }
 
 /** The processor time of a mongod, in microseconds. */
@@ -42,6 +44,7 @@ const startFeedline = (
   { uri, db }: BenchDatabase,
   strategy: FeedStrategyName,
   buildFolder: string,
+  env: Readonly<Record<string, string>> = {},
 ) =>
   startServer(
     'feedline-server.ts',
@@ -50,6 +53,7 @@ const startFeedline = (
       ...{ NODE_ENV: 'production', FEEDLINE_BUILT: buildFolder, PORT: '0', ADMIN_PORT: '0' },
       ...{ MONGODB_URI: uri, MONGODB_DATABASE: db.databaseName, DRAIN_SECONDS: '0' },
       ...{ AUTH_JWT_SECRET: tokenSecret, RATE_LIMIT_COST: limit, RATE_LIMIT_MUTATIONS: limit },
+      ...env,
     },
     { port: true },
   )
@@ -80,7 +84,8 @@ export async function openFeedlineSide(
   buildFolder: string,
 ): Promise<FeedlineSide> {
   const { services } = database
-  const start = () => startFeedline(database, strategy, buildFolder)
+  const start = (env?: Readonly<Record<string, string>>) =>
+    startFeedline(database, strategy, buildFolder, env)
   const servers = [await start()] as const
   const create: FeedlineSide['createPost'] = (author, text) =>
     services.posts.create(author, { text }, newKey(author, 'createPost'))
@@ -97,9 +102,9 @@ export async function openFeedlineSide(
     },
     waitUntilIdle: () => waitForEmptyOutbox(services),
     createPolls: (readers, newest) => createConditionalPolls({ servers }, readers, newest),
-    start: async (readers) => {
+    start: async (readers, env) => {
       await forgetReaders(database, readers)
-      return start()
+      return start(env)
     },
   }
 }

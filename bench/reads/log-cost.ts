@@ -12,7 +12,7 @@ interface Share {
   readonly database: number
 }
 
-/** What a process that serves no request costs: its own share of a core, and what mongod needs more. */
+/** What a process that serves no request costs more with its log than without. */
 export interface LogCost {
   readonly idle: Share
   /** While another process posts at {@link postsPerSecond}. */
@@ -25,8 +25,8 @@ const seed = 8
 const settleMs = 3_000
 
 /**
- * Measures mongod without and with a server at rest, and again while this process creates posts. Every second round
- * begins with the server.
+ * Measures a server at rest with and without a log, and again while this process creates posts. Every second round begins
+ * without.
  * @param ms how long each of the four windows lasts.
  */
 export async function measureLogCost(
@@ -36,32 +36,26 @@ export async function measureLogCost(
 ): Promise<LogCost> {
   const post = (at: number) =>
     side.createPost(pickAt(audience.composers, at, seed + round), postText(at))
-  const measureShare = async (server: Server | undefined, work: () => Promise<unknown>) => {
-    const readUs = async () => [
-      (await server?.readCpuTimeUs()) ?? 0,
-      await side.readDatabaseCpuUs(),
-    ]
+  const measureShare = async (server: Server, work: () => Promise<unknown>): Promise<Share> => {
+    const readUs = async () => [await server.readCpuTimeUs(), await side.readDatabaseCpuUs()]
     const before = await readUs()
     await work()
     const [own = 0, database = 0] = (await readUs()).map((us, at) => us - (before[at] ?? 0))
     return { server: own / 1_000 / ms, database: database / 1_000 / ms }
   }
-  const measureBoth = async (server?: Server) => {
+  const measureServer = async (env?: Readonly<Record<string, string>>): Promise<LogCost> => {
+    await using server = await side.start([], env)
     await sleep(Math.min(ms, settleMs))
     const idle = await measureShare(server, () => sleep(ms))
     const posts = await measureShare(server, () => runOpenLoop(postsPerSecond, ms, post))
     return { idle, posts }
   }
-  const measureWith = async () => {
-    await using server = await side.start([])
-    // The server must not end before.
-    return await measureBoth(server)
-  }
-  const first = round % 2 === 0 ? await measureBoth() : undefined
-  const whole = await measureWith()
-  const without = first ?? (await measureBoth())
+  const measureWithout = () => measureServer({ PAGE_CACHE_MB: '0' })
+  const first = round % 2 === 0 ? await measureWithout() : undefined
+  const whole = await measureServer()
+  const without = first ?? (await measureWithout())
   const subtract = (part: keyof LogCost): Share => ({
-    server: whole[part].server,
+    server: whole[part].server - without[part].server,
     database: whole[part].database - without[part].database,
   })
   return { idle: subtract('idle'), posts: subtract('posts') }

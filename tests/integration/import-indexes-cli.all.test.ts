@@ -53,16 +53,18 @@ test('an import that cannot build its indexes says why and fails, after it has q
   const failed = await run('load', join(folder, 'graph.txt'), '--json')
   expect(failed.code).toBe(1)
   expect(failed.stderr).toMatch(
-    /^Building indexes: following user_1_followee_1\nIndexes could not be built \(.*E11000 .*\)\. Remove the cause and run "feedline indexes --apply"\.\n$/,
+    /^Building indexes: following user_1_followee_1\nIndexes could not be built \(.*E11000 .*\)\. Remove the cause and run "feedline indexes --apply"\.\nServers and workers fill the timelines of about \d+ readers\. .*\n$/,
   )
   expect(JSON.parse(failed.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ edges: 1 })
   const [job] = await outbox.find({ kind: 'strategy.backfill' }).toArray()
   expect(job?.runAt.getTime()).toBeLessThanOrEqual(harness.clock.now())
   await following.deleteOne({ _id: insertedId })
   const building = `Building indexes: following ${membership}\n`
-  expect(await run('load', join(folder, 'graph.txt'))).toMatchObject({ code: 0, stderr: building })
-  expect(await run('load', join(folder, 'graph.txt'))).toMatchObject({ code: 0, stderr: '' })
+  const repeated = await run('load', join(folder, 'graph.txt'))
+  expect(repeated).toMatchObject({ code: 0, stderr: expect.stringContaining(building) })
   await harness.rest()
+  // No timeline is left to fill.
+  expect(await run('load', join(folder, 'graph.txt'))).toMatchObject({ code: 0, stderr: '' })
 })
 
 test('an import that fails builds no index, names those that are missing, and queues the rebuild', async () => {

@@ -158,10 +158,10 @@ export class Backfill {
       const left = open.filter(({ done }) => !done).map(({ after, upTo }) => toRange(after, upTo))
       return ranges.split(run, job, left)
     }
-    const { covered } = registration
-    const cut = descriptors[name].backfilled
-      ? await this.readers.cut(covered, changedSince(registration))
-      : []
+    const { covered, readers } = registration
+    const since = changedSince(registration)
+    const changed = since && { since, total: readers?.total ?? 0 }
+    const cut = descriptors[name].backfilled ? await this.readers.cut(covered, changed) : []
     if (cut.length < 2) return this.fillRange(payload, run)
     const write = (tx: Tx) => registry.split(name, epoch, cut, tx)
     return ranges.split(run, job, cut, { write })

@@ -1,4 +1,4 @@
-import { requestTimeout, singleBatch } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { ObjectId } from '../../db/mongo.ts'
 import { cutRanges, inRange, type KeyRange } from '../../jobs/ranges.ts'
@@ -27,7 +27,7 @@ export class ReaderWalk {
   ): Promise<UserId[]> {
     const docs = await this.stats
       .find(
-        { _id: inRange({ after: id, upTo }), ...changed(changedSince) },
+        { _id: inRange({ after: id, upTo }), ...changedFrom(changedSince) },
         { ...singleBatch, ...hintOf(changedSince), projection: { _id: 1 } },
       )
       .sort({ _id: 1 })
@@ -38,20 +38,21 @@ export class ReaderWalk {
 
   /**
    * Cuts the readers after an id into up to 16 ranges of the same size. Fewer than two if there are fewer than 2,000
-   * readers. One command, and about two more for each range. The first one examines a key for each changed reader.
-   * @param changedSince only those that an import has changed since then. Default: all.
+   * readers. About two commands for each range, and one more if all readers are cut.
+   * @param changed only about `total` readers that an import has changed since then. Default: all readers.
    */
-  async cut(after: string, changedSince?: Since): Promise<KeyRange[]> {
-    const total = changedSince
-      ? await this.countChanged(changedSince)
-      : await estimateReaders({ user_stats: this.stats })
+  async cut(
+    after: string,
+    changed?: { readonly since: ObjectId; readonly total: number },
+  ): Promise<KeyRange[]> {
+    const total = changed?.total ?? (await estimateReaders({ user_stats: this.stats }))
     if (total < splitMin) return []
     const size = Math.ceil(total / rangesMax)
     return cutRanges(after, { size, rangesMax }, async (id, distance) => {
       const [next] = await this.stats
         .find(
-          { _id: { $gt: id }, ...changed(changedSince) },
-          { ...singleBatch, ...hintOf(changedSince), projection: { _id: 1 } },
+          { _id: { $gt: id }, ...changedFrom(changed?.since) },
+          { ...singleBatch, ...hintOf(changed?.since), projection: { _id: 1 } },
         )
         .sort({ _id: 1 })
         .skip(distance - 1)
@@ -60,14 +61,9 @@ export class ReaderWalk {
       return next?._id
     })
   }
-
-  /** The readers that an import has changed since then. One covered command, which examines a key for each. */
-  private async countChanged(since: ObjectId): Promise<number> {
-    return this.stats.countDocuments(changed(since), { ...requestTimeout, ...hintOf(since) })
-  }
 }
 
 type Since = ObjectId | undefined
 
-const changed = (since: Since) => (since ? { imported: { $gte: since } } : {})
+const changedFrom = (since: Since) => (since ? { imported: { $gte: since } } : {})
 const hintOf = (since: Since) => (since ? { hint: { _id: 1, imported: 1 } as const } : {})

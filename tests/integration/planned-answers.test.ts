@@ -251,8 +251,11 @@ describe('an answer by a plan', () => {
     await fc.assert(
       fc.asyncProperty(poll, async ({ selection, as, cursor, variables }) => {
         const all = { ...variables, since: cursors[cursor % cursors.length] }
-        const expected = await answerTo(as, selection, all, '@include(if: true)')
-        expect(await answerTo(as, selection, all)).toBe(expected)
+        const executed = () => answerTo(as, selection, all, '@include(if: true)')
+        const before = await executed()
+        const planned = await answerTo(as, selection, all)
+        // The watermark, and so the cursor, may pass a post meanwhile.
+        expect([before, planned === before ? before : await executed()]).toContain(planned)
       }),
       { numRuns: lawRuns(100) },
     )

@@ -227,11 +227,13 @@ describe('an answer by a plan', () => {
     await fc.assert(
       fc.asyncProperty(operation, async ({ selection, as, variables }) => {
         const { planned, executed } = textsOf(selection)
-        const expected = await bytesOf(as, executed, variables)
-        // The first answer is noted, the second is kept, and the third is sent from memory.
-        for (let times = 0; times < 3; times++)
-          expect(await bytesOf(as, planned, variables)).toBe(expected)
-        expect(await bytesOf(as, planned, variables, { from: bare })).toBe(expected)
+        let expected = await bytesOf(as, executed, variables)
+        for (const from of [app, app, bare]) {
+          const answer = await bytesOf(as, planned, variables, { from })
+          // The watermark, and so the cursor, may pass a post meanwhile.
+          if (answer !== expected) expected = await bytesOf(as, executed, variables)
+          expect(answer).toBe(expected)
+        }
       }),
       { numRuns },
     )
@@ -254,8 +256,8 @@ describe('an answer by a plan', () => {
         const executed = () => answerTo(as, selection, all, '@include(if: true)')
         const before = await executed()
         const planned = await answerTo(as, selection, all)
-        // The watermark, and so the cursor, may pass a post meanwhile.
-        expect([before, planned === before ? before : await executed()]).toContain(planned)
+        // As above.
+        expect(planned).toBe(planned === before ? before : await executed())
       }),
       { numRuns: lawRuns(100) },
     )

@@ -205,7 +205,7 @@ export class IdempotencyStore {
 
   /**
    * Notes accounts that the caller's transaction has changed, or that exist and whose results outlast the transaction if
-   * they are deleted meanwhile. Saves the read of those that this process has read before.
+   * they are deleted before it ends. Saves the read of those that this process has read before.
    */
   noteLive(tx: Tx, accounts: Iterable<UserId>): void {
     for (const account of accounts) {

@@ -230,7 +230,7 @@ describe('an answer by a plan', () => {
         let expected = await bytesOf(as, executed, variables)
         for (const from of [app, app, bare]) {
           const answer = await bytesOf(as, planned, variables, { from })
-          // The watermark, and so the cursor, may pass a post meanwhile.
+          // The watermark, and so the cursor, may have passed a post since then.
           if (answer !== expected) expected = await bytesOf(as, executed, variables)
           expect(answer).toBe(expected)
         }

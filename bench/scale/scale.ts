@@ -18,7 +18,7 @@ const sides: readonly ScaleSide[] = [
 /**
  * Measures what decides how far a deployment grows, side by side: a side is a file of this folder. Each round of a side
  * gives one value per key. The result has the median of each key.
- * @param options `sides` selects some of the sides by name.
+ * @param options `sides` selects some of the sides by name. Default: all but long ones.
  * @throws if there is no side of a name.
  */
 export async function benchmarkScale(options: BenchOptions): Promise<Record<string, number>> {
@@ -51,7 +51,9 @@ function selectSides(names: readonly string[]): readonly ScaleSide[] {
   const unknown = names.find((name) => !sides.some((side) => side.name === name))
   if (unknown !== undefined)
     throw new Error(`there is no side "${unknown}": ${sides.map(({ name }) => name).join(', ')}`)
-  return names.length === 0 ? sides : sides.filter(({ name }) => names.includes(name))
+  return names.length === 0
+    ? sides.filter(({ isLong }) => !isLong)
+    : sides.filter(({ name }) => names.includes(name))
 }
 
 const formatValue = (value: number): string =>

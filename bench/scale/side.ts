@@ -15,6 +15,8 @@ export interface ScaleKey {
 export interface ScaleSide<Key extends string = string> {
   readonly name: string
   readonly keys: Readonly<Record<Key, ScaleKey>>
+  /** Set if it takes so long that it runs only if it is named. */
+  readonly isLong?: true
   /** @returns the values of all rounds by key. It may prepare its data once for all rounds. */
   measure(options: BenchOptions): Promise<Readonly<Record<Key, readonly number[]>>>
 }

@@ -1,17 +1,18 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { randomAt } from '../../packages/drive/random.ts'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { startChild } from '../child-process.ts'
-import { openBenchDatabase } from '../database.ts'
+import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'
 import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
-import { runDueJobs } from '../feeds/feeds-database.ts'
 import type { Graph } from '../feeds/graph.ts'
 import { type BenchOptions, sizeOf } from '../options.ts'
 import { openFeedlineSide } from '../reads/feedline-side.ts'
 import { measure, type Visit } from '../reads/measure.ts'
 import { collectRounds, defineSide } from './side.ts'
+import { startWorkers } from './workers.ts'
 
 const [accountCounts, postsPerAccount] = [[100_000, 400], 5] as const
 /** How many readers visit in turn. */
@@ -29,6 +30,7 @@ const strategies = ['FANOUT_ON_READ', 'INBOX'] as const satisfies readonly FeedS
  */
 export const sparseSide = defineSide({
   name: 'sparse',
+  isLong: true,
   keys: {
     sparse_first_visit_us: { meaning: 'a first page, FANOUT_ON_READ, 16,000 readers of 100,000' },
     sparse_first_visit_inbox_us: { meaning: 'the same, INBOX' },
@@ -54,9 +56,7 @@ async function measureSparse(options: BenchOptions) {
   await storePosts(database, graph.users, postsPerAccount)
   const buildFolder = await buildServer()
   log('filling the timelines of INBOX')
-  const { registrations, configured } = database.services
-  await registrations.register('INBOX', configured.INBOX)
-  await runDueJobs(database.services)
+  await fillInbox(database, buildFolder)
   await using load = await startChild(join(import.meta.dirname, '../feeds/load-process.ts'))
   const measured = []
   for (let round = 1; round <= rounds; round++) {
@@ -88,6 +88,14 @@ async function measureSparse(options: BenchOptions) {
     })
   }
   return collectRounds(measured)
+}
+
+/** Registers INBOX, and waits until two worker processes have filled all timelines. */
+async function fillInbox({ uri, db, services }: BenchDatabase, buildFolder: string): Promise<void> {
+  const { registrations, configured, collections } = services
+  await registrations.register('INBOX', configured.INBOX)
+  await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, 2)
+  while (!(await collections.strategies.findOne({ _id: 'INBOX', complete: true }))) await sleep(100)
 }
 
 /** @returns the processor time of a first page, in microseconds. */

@@ -51,6 +51,9 @@ async function measureSparse(options: BenchOptions) {
     { FEED_MAINTAINED: 'INBOX' },
     { socketTimeoutMS: 60_000 },
   )
+  const { registrations, configured } = database.services
+  // Without accounts, it waits for no post of a transaction.
+  await registrations.register('INBOX', configured.INBOX)
   log(`storing ${graph.users.length} accounts, each of which follows ${followeeSteps.length}`)
   await storeGraph(database, graph)
   await storePosts(database, graph.users, postsPerAccount)
@@ -90,10 +93,10 @@ async function measureSparse(options: BenchOptions) {
   return collectRounds(measured)
 }
 
-/** Registers INBOX, and waits until two worker processes have filled all timelines. */
+/** Waits until two worker processes have filled all timelines of INBOX. */
 async function fillInbox({ uri, db, services }: BenchDatabase, buildFolder: string): Promise<void> {
-  const { registrations, configured, collections } = services
-  await registrations.register('INBOX', configured.INBOX)
+  const { registrations, collections } = services
+  await registrations.rebuild('INBOX')
   await using _ = await startWorkers(buildFolder, { uri, name: db.databaseName }, 2)
   while (!(await collections.strategies.findOne({ _id: 'INBOX', complete: true }))) await sleep(100)
 }

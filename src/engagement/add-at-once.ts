@@ -51,8 +51,8 @@ export function canAddAtOnce(
  * Adds entries to lists in the caller's transaction without reading anything before: the filter of each update decides
  * what `commitEntries` decides by reading. Entry, count, by-user entry, jobs and the result under the idempotency key
  * change together.
- * Cost, whatever the number of adds: three commands, one of them for idempotency keys. One more reads accounts that this
- * process does not know.
+ * Cost, whatever the number of adds: three commands, one of them for idempotency keys. One more if a feature reacts, and one
+ * reads accounts that this process does not know.
  * @throws {TryAgain} unless all of them are new entries of existing posts whose lists have room in their post, under new
  *   idempotency keys. The next try reads.
  * @see laws L2 and L4

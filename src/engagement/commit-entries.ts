@@ -1,4 +1,4 @@
-import type { LRUCache } from 'lru-cache'
+import { LRUCache } from 'lru-cache'
 import type { Collections, PostDoc } from '../db/collections.ts'
 import { deadlineOf, tooLate } from '../db/deadline.ts'
 import { findRepeats, type IdempotencyKey, type IdempotencyStore } from '../db/idempotency.ts'
@@ -46,6 +46,9 @@ export interface EntryParts {
   /** The lists that this process has seen in overflow, by {@link listKey}. */
   readonly overflowing: LRUCache<string, true>
 }
+
+/** Remembers 10,000 lists: about 2 MB. */
+export const createOverflowing = (): EntryParts['overflowing'] => new LRUCache({ max: 10_000 })
 
 type PostUpdate = AnyBulkWriteOperation<PostDoc>
 

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { writesSettleMs } from '../db/deadline.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
 import type { IdempotencyKey } from '../db/idempotency.ts'
@@ -52,7 +51,7 @@ export interface EntryRef {
 }
 
 /** What engagements work with. */
-export interface EngagementsParts extends Omit<EntryParts, 'overflowing'> {
+export interface EngagementsParts extends EntryParts {
   readonly transactions: Transactions
   readonly reader: EngagementReader
   readonly handles: Pick<Handles, 'findHolders'>
@@ -73,19 +72,12 @@ const bounds: GroupCommitBounds = {
 /** Number of posts whose writes share a transaction. */
 const postsMax = 16
 
-/** Number of lists in overflow that a process remembers: about 2 MB. */
-const overflowingMax = 10_000
-
 /** Adds and removes engagement, by the rules that are the same for every kind. */
 export class Engagements {
   private readonly writes: SharedTransactions<EntryWrite, ListResult>
 
-  private readonly parts: EngagementsParts & EntryParts
-
-  constructor(given: EngagementsParts) {
-    const { transactions, collections, now } = given
-    const parts = { ...given, overflowing: new LRUCache<string, true>({ max: overflowingMax }) }
-    this.parts = parts
+  constructor(private readonly parts: EngagementsParts) {
+    const { transactions, collections, now } = parts
     this.writes = new SharedTransactions(transactions, {
       bounds,
       keysMax: postsMax,
@@ -204,8 +196,12 @@ export class Engagements {
     idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
     const { add } = write
-    const pair = { viewer: add?.actor as UserId, user: post.author }
-    const isAdmitted = add !== undefined && (await this.parts.admission.admitsByMemory(pair))
+    const isAdmitted =
+      add !== undefined &&
+      (await this.parts.admission.admitsByMemory({
+        viewer: add.actor as UserId,
+        user: post.author,
+      }))
     const entry = { post, write, idempotencyKey, isAdmitted }
     const result = await this.writes.submit(postKey(post), entry)
     return toChange(write.kind, post, result)

@@ -5,6 +5,7 @@ import type { PostId } from '../lib/ids.ts'
 import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
+import { createOverflowing } from './commit-entries.ts'
 import { Engagements } from './engagement.ts'
 import { likedPosts } from './liked.ts'
 import { listLimits } from './list-limits.ts'
@@ -29,7 +30,10 @@ export const engagement = defineFeature({
     const userIndex = new UserEngagementIndex(collections.engagements_by_user)
     const reader = new EngagementReader(collections)
     return {
-      engagements: new Engagements({ ...core, limits, reader, userIndex }),
+      engagements: new Engagements({
+        ...{ ...core, limits, reader, userIndex },
+        overflowing: createOverflowing(),
+      }),
       engagementReader: reader,
       summaries: new EngagementSummaries(collections),
       liked: likedPosts(userIndex, reader),

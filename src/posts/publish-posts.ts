@@ -45,8 +45,8 @@ const inDoubt = new WeakSet<NewPost>()
  * idempotency key change together. @returns the answer of each: NOT_FOUND without an account; a repeat has the result
  * of the first.
  * Cost, whatever the number of posts: the authors' counters, the posts, and the results under idempotency keys, each one
- * command. One more inserts jobs, and one reads the queue of those of several authors. One
- * more reads accounts that this process does not know.
+ * command. One more inserts jobs, and one reads the queue of those of several authors. One more reads accounts that this
+ * process does not know.
  * @throws {TryAgain} if an idempotency key is a repeat. The next try has two reads more.
  */
 export async function publishPosts(

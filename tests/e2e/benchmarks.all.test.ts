@@ -57,6 +57,16 @@ test('each command of benchmarks in a document names a benchmark and its options
   }
 })
 
+test(
+  'the long side of the benchmark scale runs to its end if it is named',
+  async () => {
+    const { stdout } = await bench('scale', '--sides', 'sparse', '--smallest', '--json')
+    const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+    expect(namesIn(result)).toContain('sparse_second_visit_16000_vs_inbox')
+  },
+  patient(300_000),
+)
+
 test.each(names)(
   'the benchmark %s runs to its end at its smallest size, and gives each published key',
   async (name) => {

@@ -211,7 +211,7 @@ describe('cost', () => {
     const aliases = (count: number) =>
       `{ viewer { ${Array.from({ length: count }, (_, n) => `s${n}: suggestions(first: 1) { edges { cursor } }`)} } }`
     expect(await costOf(aliases(24))).toMatchObject({ refused: false })
-    const { requested, refused } = await costOf(aliases(26))
+    const { requested, refused } = await costOf(aliases(25))
     expect([requested > limits.cost, refused]).toEqual([true, true])
   })
 })

@@ -101,17 +101,22 @@ const likesReadBefore = ['read users', 'read idempotency_keys', 'read posts']
 /** The commands of the answers: the post with its counts and the viewer's flags, and the viewer. */
 const likeAnswers = ['read restrictions', 'read posts', 'read posts', 'read users']
 
-test('a follow costs 25 commands alone, with its job and its answer', async () => {
+const followAlone = [...followTransaction, ...followJobs, ...followAnswers].sort()
+// The process remembers none of the followers.
+const followsAtOnce = [...followAlone, 'read users'].sort()
+const likeAlone = [...likeTransaction, ...likeAnswers].sort()
+
+test(`a follow costs ${followAlone.length} commands alone, with its job and its answer`, async () => {
   // The process remembers when the account of the follower was opened.
   await follow(lone, other)
   await app.rest()
   const { result, labels } = await labelsOfAll(() => follow(lone, famous))
   expect(result.followUser).toMatchObject({ changed: true, user: { viewerFollows: true } })
-  expect(labels).toEqual([...followTransaction, ...followJobs, ...followAnswers].sort())
+  expect(labels).toEqual(followAlone)
   noteFact(`a follow alone: ${labels.length} commands: ${labels.join(', ')}`)
 })
 
-test('16 follows of different accounts cost 26 commands at once: 1.6 each', async () => {
+test(`16 follows of different accounts cost ${followsAtOnce.length} commands at once`, async () => {
   const { follows, stats, collections } = app.services
   const call = follows.follow.bind(follows)
   const arriving = vi.spyOn(follows, 'follow').mockImplementation(together(call))
@@ -124,9 +129,7 @@ test('16 follows of different accounts cost 26 commands at once: 1.6 each', asyn
     const viewer = { user: { followingCount: 1, followerCount: 0 } }
     expect(followUser).toMatchObject({ changed: true, user, viewer })
   }
-  // The process remembers none of the followers.
-  const all = [...followTransaction, 'read users', ...followJobs, ...followAnswers]
-  expect(labels).toEqual(all.sort())
+  expect(labels).toEqual(followsAtOnce)
   noteFact(`${count} follows at once: ${labels.length} commands`)
   expect([...(await stats.byIds(authors)).values()].every(({ followers }) => followers === 1)).toBe(
     true,
@@ -138,13 +141,13 @@ test('16 follows of different accounts cost 26 commands at once: 1.6 each', asyn
   expect(await collections.outbox.countDocuments()).toBe(0)
 })
 
-test('a like costs 8 commands alone, with its answer', async () => {
+test(`a like costs ${likeAlone.length} commands alone, with its answer`, async () => {
   const post = await postOf(famous)
   const before = postNodeId(await app.services.posts.create(famous, { text: 'another one' }))
   await like(lone, before)
   const { result, labels } = await labelsOfAll(() => like(lone, post))
   expect(result.likePost).toMatchObject({ changed: true, post: { likeCount: 1 } })
-  expect(labels).toEqual([...likeTransaction, ...likeAnswers].sort())
+  expect(labels).toEqual(likeAlone)
   noteFact(`a like alone: ${labels.length} commands: ${labels.join(', ')}`)
 })
 

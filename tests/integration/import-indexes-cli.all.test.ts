@@ -46,7 +46,7 @@ test('verify names the indexes that a killed import has left out, and the comman
 test('an import that cannot build its indexes says why and fails, after it has queued the rebuild', async () => {
   const { registrations, collections } = harness.services
   const { following, outbox } = collections
-  await registrations.runExclusive((tx) => registrations.invalidate(tx, 60_000))
+  await registrations.runExclusive((tx) => registrations.invalidateChanged(tx, [ann], 60_000))
   await harness.database.db.collection('following').dropIndex(membership)
   const edge = await following.findOne({ user: ann }, { projection: { _id: 0 } })
   const { insertedId } = await following.insertOne(edge as never)
@@ -70,7 +70,7 @@ test('an import that cannot build its indexes says why and fails, after it has q
 test('an import that fails builds no index, names those that are missing, and queues the rebuild', async () => {
   const { registrations, collections } = harness.services
   const { db } = harness.database
-  await registrations.runExclusive((tx) => registrations.invalidate(tx, 60_000))
+  await registrations.runExclusive((tx) => registrations.invalidateChanged(tx, [ann], 60_000))
   await db.collection('following').dropIndex(membership)
   const lines = Array.from({ length: 20_000 }, (_, n) => `eve${n} fay${(n * 7_919) % 10_007}`)
   const whole = gzipSync(lines.join('\n'))

@@ -97,7 +97,7 @@ describe.each(share(2, ['TIME_BUCKETS', 'SIZED_BUCKETS', 'INBOX'] as const))('%s
     const [reader] = readers as [UserId]
     expect(await page(knowing, reader, strategy)).toEqual({ ids: posts, servedBy: strategy })
     const { registrations } = harness.services
-    await registrations.runExclusive((tx) => registrations.invalidate(tx, 60_000))
+    await registrations.runExclusive((tx) => registrations.invalidateChanged(tx, [reader], 60_000))
     // Written without the services, as an import does.
     posts.unshift(neighbour(posts[0] as PostId, 1))
     const _id = toObjectId(posts[0] as PostId)

@@ -37,7 +37,7 @@ interface Write {
   readonly open: OpenScene
   readonly write: RaceWrite
   /** The same write of the actor, as another mutation. */
-  readonly anew: RaceWrite
+  readonly byActor: RaceWrite
   readonly undo?: RaceWrite
   /** Another input under the same clientMutationId. */
   readonly conflict: RaceWrite
@@ -53,7 +53,7 @@ const entries = (kind: (typeof engagementKinds)[number], open: OpenScene): Write
   return {
     open,
     write: add(),
-    anew: add('other'),
+    byActor: add('other'),
     ...(kind !== 'comments' && {
       undo: ({ engagements }, { actor, post }) => engagements.remove(kind, actor, post),
     }),
@@ -66,7 +66,7 @@ const entries = (kind: (typeof engagementKinds)[number], open: OpenScene): Write
 const follow: Write = {
   open: room,
   write: ({ follows }, scene) => follows.follow(scene.actor, scene.author, keyOf(scene, 'follow')),
-  anew: ({ follows }, scene) =>
+  byActor: ({ follows }, scene) =>
     follows.follow(scene.actor, scene.author, keyOf(scene, 'follow', 'other')),
   undo: ({ follows }, { actor, author }) => follows.unfollow(actor, author),
   conflict: ({ follows }, scene) =>
@@ -101,7 +101,7 @@ const rivals: Readonly<Record<string, (write: Write) => RaceWrite | undefined>> 
     () =>
     ({ users }, { actor }) =>
       users.delete(actor),
-  'the actor does the same': ({ anew }) => anew,
+  'the actor does the same': ({ byActor }) => byActor,
   'the actor undoes it': ({ undo }) => undo,
   'others fill the list':
     () =>
@@ -119,9 +119,9 @@ const rivals: Readonly<Record<string, (write: Write) => RaceWrite | undefined>> 
 }
 
 const rows = Object.entries(writes).flatMap(([name, write]) =>
-  Object.entries(rivals).flatMap(([meanwhile, rivalOf]) => {
+  Object.entries(rivals).flatMap(([rivalName, rivalOf]) => {
     const rival = rivalOf(write)
-    return rival ? [[name, meanwhile, { ...write, rival }] as const] : []
+    return rival ? [[name, rivalName, { ...write, rival }] as const] : []
   }),
 )
 let held = 0

@@ -137,8 +137,7 @@ export class Backfill {
 
   /**
    * Fills the timelines of all readers under a new registration, or of those that an import has changed, in the order of
-   * their ids. Ends if it is over. Waits
-   * until posts of transactions that do not know the registration are committed.
+   * their ids. Ends if it is over. Waits until posts of transactions that do not know the registration are committed.
    * With at least 2,000 readers, the job is split by ranges of readers.
    */
   async fillStrategy(payload: StrategyFill, run: Run): Promise<Walked> {

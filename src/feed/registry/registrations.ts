@@ -138,26 +138,15 @@ export class Registrations {
   }
 
   /**
-   * Invalidates all timelines of all strategies, and enqueues their back-fill after `delayMs` milliseconds.
-   * A running back-fill ends, because it may have read before. For transactions that write edges or posts without jobs,
-   * after {@link lockRegistrations}.
-   * Up to five commands, one if no strategy is registered.
-   */
-  async invalidate(tx: Tx, delayMs: number): Promise<void> {
-    await this.invalidateReaders(tx, {}, delayMs)
-  }
-
-  /**
    * Takes all strategies out of service, and enqueues the back-fill of the timelines of changed readers after `delayMs`
    * milliseconds. Strategies that were being filled begin again with all readers, or with those of earlier batches.
-   * For transactions that write edges, after {@link lockRegistrations}. Up to eight commands, one if no strategy is
-   * registered.
+   * A running back-fill ends, because it may have read before. For transactions that write edges, after
+   * {@link lockRegistrations}. Five commands, and four if strategies were being filled; one if none is registered.
    */
   async invalidateChanged(tx: Tx, readers: readonly UserId[], delayMs: number): Promise<void> {
     const { user_stats, strategies } = this.parts.collections
-    const names = await this.loadMaintainedNames(tx)
-    if (names.length === 0) return
-    const registered = await strategies.find({ _id: { $in: names } }, tx).toArray()
+    const registered = await strategies.find(maintained, tx).toArray()
+    if (registered.length === 0) return
     const epoch = this.mintEpoch()
     const since = toObjectId(epoch)
     await user_stats.updateMany({ _id: { $in: [...readers] } }, { $set: { imported: since } }, tx)
@@ -179,15 +168,17 @@ export class Registrations {
         },
       },
     }))
-    if (updates.length > 0) await strategies.bulkWrite(updates, { session: tx.session })
-    const covered = covering.map(({ _id }) => _id as MaterialisedName)
-    await this.parts.outbox.cancel(tx, backfillsAndRanges(covered))
-    if (covered.length > 0) await this.enqueue(tx, covered, epoch, delayMs)
-    const others = names.filter((name) => !covered.includes(name))
+    if (updates.length > 0) {
+      await strategies.bulkWrite(updates, { session: tx.session })
+      const names = covering.map(({ _id }) => _id as MaterialisedName)
+      await this.parts.outbox.cancel(tx, backfillsAndRanges(names))
+      await this.enqueue(tx, names, epoch, delayMs)
+    }
+    const others = registered.filter((doc) => !covering.includes(doc)).map(({ _id }) => _id)
     if (others.length > 0) await this.invalidateReaders(tx, { _id: { $in: others } }, delayMs)
   }
 
-  /** Makes the back-fills that {@link invalidate} delayed due at once. One command. */
+  /** Makes the back-fills that {@link invalidateChanged} delayed due at once. One command. */
   async beginRebuilds(): Promise<void> {
     await this.parts.outbox.hasten(backfillJobs())
   }

@@ -26,7 +26,7 @@ export class Upkeep {
 
   /**
    * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date. Two commands if no strategy is
-   * registered, otherwise three for a small import and up to nine for a large one.
+   * registered, otherwise three for a small import, and for a large one six, or ten while strategies are being filled.
    */
   async leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void> {
     // A concurrent registration reads the batch, or the batch reads the registration.

@@ -1,3 +1,4 @@
+import type { CommandSucceededEvent } from 'mongodb'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { Job } from '../../src/jobs/queue.ts'
@@ -142,13 +143,18 @@ test('a range of a delivery that yields goes before other ranges again', async (
   await harness.services.queue.release(parent, 60_000)
   const job = await claim('RANGE')
   const range = { ...(job.payload.range as object), after: '', upTo: undefined }
-  // Each question about the time finds two seconds more, so that the time slice is over after one window.
+  // The time slice is over after the first window. Until then time stands still, or what waits for its batch would be refused.
   let now = performance.now()
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 2_000))
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  const written = ({ commandName }: CommandSucceededEvent) => {
+    if (commandName === 'insert') now += 60_000
+  }
+  const client = harness.database.client.on('commandSucceeded', written)
   try {
     const left = await runOnce({ ...job, payload: { ...job.payload, range } } as never)
     expect(left).toEqual({ continuesInMs: -20_000 })
   } finally {
+    client.off('commandSucceeded', written)
     clock.mockRestore()
   }
   await harness.services.queue.release(job, -20_000)

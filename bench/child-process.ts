@@ -7,13 +7,17 @@ export interface Child extends AsyncDisposable {
   sendRequest<Result>(message: object): Promise<Result>
 }
 
-/** Starts the program at path `file`, which is compiled or TypeScript. The child ends when it is disposed of, or when this process ends. */
+/**
+ * Starts the program at path `file`, which is compiled or TypeScript. The child ends when it is disposed of, or when this process ends.
+ * @param flags options of Node.
+ */
 export async function startChild(
   file: string,
   env: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ): Promise<Child> {
   const child: ChildProcess = fork(file, {
-    execArgv: file.endsWith('.ts') ? ['--import', 'tsx'] : [],
+    execArgv: [...flags, ...(file.endsWith('.ts') ? ['--import', 'tsx'] : [])],
     env: { ...process.env, ...env },
     // Its log must not be in the result.
     stdio: ['ignore', process.stderr, process.stderr, 'ipc'],

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { deploymentLines, loadDeployment } from './db/deployment.ts'
 import type { AppConfig } from './environment.ts'
 import { orDispose } from './lib/or-dispose.ts'
@@ -12,15 +13,21 @@ export interface Opened {
 }
 
 /**
+ * By how much the heap may grow between two collections, in percent. On a machine with much memory, V8 lets it grow
+ * fourfold, and half of a server's resident memory is garbage.
+ */
+const heapGrowthPercent = 50
+
+/**
  * Starts tracing, opens the database of a process that runs until a signal, logs what its deployment changes, and starts
- * the process on both. If the start
- * fails, they are closed.
+ * the process on both. If the start fails, they are closed.
  */
 export async function openProcess<T>(
   config: AppConfig,
   log: Log,
   start: (opened: Opened) => Promise<T>,
 ): Promise<T> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`)
   for (const warning of config.warnings) log.warn(warning)
   const tracing = await startTracing(config.operations.traceEndpoint, log)
   return orDispose(tracing, async () => {

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import { root } from '../../src/lib/root.ts'
 import { bundle } from '../bundle.ts'
 import { startChild } from '../child-process.ts'
 import type { HttpLoadResult, LoadJob } from './load-process.ts'
@@ -13,13 +15,20 @@ export interface Server extends AsyncDisposable {
   readRss(): Promise<number>
 }
 
+/** The options of Node with which `npm start` starts Feedline's server. */
+function startFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return scripts.start.split(' ').filter((word: string) => word.startsWith('--'))
+}
+
 /** Starts the server at `file`, relative to this folder, as compiled JavaScript. Its process must answer `message` with the port. */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>>,
   message: object,
 ): Promise<Server> {
-  const child = await startChild(await bundle(join(import.meta.dirname, file)), env)
+  const flags = env.FEEDLINE_BUILT === undefined ? [] : startFlags()
+  const child = await startChild(await bundle(join(import.meta.dirname, file)), env, flags)
   const { port } = await child.sendRequest<{ port: number }>(message)
   return {
     port,

@@ -157,7 +157,10 @@ export const rows = {
     least: 1.3,
     measure: async (visit) => {
       const { side, fresh } = visit
-      await warmUp({ ...visit, side: fresh }, [mixAt(seeds.mixOfTwo)])
+      const joining = { ...visit, side: fresh }
+      // First visits have a row of their own. Here both processes know all readers.
+      await sendOnce(joining, pagesOf(joining, visit.audience.readers))
+      await warmUp(joining, [mixAt(seeds.mixOfTwo)])
       const both = { ...visit, side: { ...side, servers: [...side.servers, ...fresh.servers] } }
       return measure(both, [requestsOf(both, mixAt(seeds.mixOfTwo))])
     },

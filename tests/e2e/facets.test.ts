@@ -88,7 +88,7 @@ test('a text without facets has an empty list', async () => {
   })
 })
 
-test('texts that were stored by an earlier release have the same facets', async () => {
+test('facets that a repair removed are found in the text, and name no accounts', async () => {
   const { posts } = app.services.collections
   const stored = await posts.findOne({ author: ann, text: { $ne: 'plain' } })
   if (!stored) throw new Error('the post is stored')

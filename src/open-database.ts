@@ -1,13 +1,12 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
-import type { MetaDoc, StrategyDoc } from './db/collections.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
-import { isUnauthorized, UriCheck } from './db/unreachable.ts'
+import { UriCheck } from './db/unreachable.ts'
 import { openEmbedded } from './extensions.ts'
 import { orDispose } from './lib/or-dispose.ts'
 
@@ -76,7 +75,6 @@ export async function openDatabase(
     }
     if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
-    if (anyVersion) await checkData(client, config.database)
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
     if (lifetime) warn(lifetime)
@@ -100,7 +98,6 @@ async function check(
   const { uri, name } = database
   try {
     const db = client.db(name)
-    await checkData(client, database)
     if (prepare && uri === undefined) {
       await migrate(db, { signal: new AbortController().signal, log })
     }
@@ -117,60 +114,4 @@ async function check(
   } finally {
     await client.close()
   }
-}
-
-/**
- * Checks that this release sees all data. Up to four commands.
- * @throws {ConfigError} if other releases have stored some of it elsewhere.
- */
-async function checkData(client: MongoClient, database: DatabaseConfig['database']): Promise<void> {
-  await checkFormer(client, database)
-  await checkTimelines(client.db(database.name))
-  await checkStrategies(client.db(database.name))
-}
-
-/**
- * A release that did not read the path of MONGODB_URI may have stored everything in its standard database. One command
- * if the path alone names the database, and one more if that is new.
- * @throws {ConfigError} then.
- */
-async function checkFormer(
-  client: MongoClient,
-  { name, formerName }: DatabaseConfig['database'],
-): Promise<void> {
-  if (!formerName || (await readSchema(client.db(name)))) return
-  const former = await readSchema(client.db(formerName)).catch((error: unknown) => {
-    // A user without rights on it never stored anything there.
-    if (isUnauthorized(error)) return undefined
-    throw error
-  })
-  if (!former) return
-  throw new ConfigError([
-    `MONGODB_URI: the database "${name}" in its path is new, and "${formerName}" has the data of a release that did not read the path; ` +
-      `set MONGODB_DATABASE=${formerName} to use them, or MONGODB_DATABASE=${name} to begin a new database`,
-  ])
-}
-
-/**
- * Earlier releases could store timelines on a cluster of their own, which a record in `meta` names. One command.
- * @throws {ConfigError}
- */
-async function checkTimelines(db: Db): Promise<void> {
-  const record = await db.collection<MetaDoc>('meta').findOne({ _id: 'timelines' })
-  if (!record) return
-  throw new ConfigError([
-    'TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
-  ])
-}
-
-/**
- * Earlier releases had a strategy HYBRID, whose inboxes nothing would maintain. One command.
- * @throws {ConfigError}
- */
-async function checkStrategies(db: Db): Promise<void> {
-  const strategies = db.collection<StrategyDoc>('strategies')
-  if (!(await strategies.findOne({ _id: 'HYBRID' }))) return
-  throw new ConfigError([
-    'FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX instead',
-  ])
 }

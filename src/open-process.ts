@@ -28,7 +28,6 @@ export async function openProcess<T>(
   start: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`)
-  for (const warning of config.warnings) log.warn(warning)
   const tracing = await startTracing(config.operations.traceEndpoint, log)
   return orDispose(tracing, async () => {
     const database = await openDatabase(config, {

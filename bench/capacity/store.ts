@@ -3,7 +3,7 @@ import { toObjectId } from '../../src/db/object-id.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import { type EdgeId, type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
-import { insertInBatches, storeNames } from '../feeds/bulk-data.ts'
+import { insertInBatches, storeAccounts } from '../feeds/bulk-data.ts'
 import { countEdges, type NumberedGraph } from './graphs.ts'
 import { syntheticPosts } from './synthetic-posts.ts'
 
@@ -24,13 +24,10 @@ export async function storeGraph(
   const [followers, followees] = [countEdges(graph, 'followers'), countEdges(graph, 'followees')]
   const createdAt = new Date(graphCreatedMs)
   const order = [...shuffled(users.length, 1, 1)]
-  await insertInBatches(collections.users, order, (at) => ({
-    _id: users[at] as UserId,
-    createdAt,
-  }))
-  await storeNames(
+  await storeAccounts(
     collections,
     order.map((at) => users[at] as UserId),
+    createdAt,
   )
   await insertInBatches(collections.user_stats, order, (at) => ({
     _id: users[at] as UserId,

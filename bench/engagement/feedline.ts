@@ -2,7 +2,7 @@ import { ObjectId } from 'mongodb'
 import { fromObjectId } from '../../src/db/object-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { storeNames } from '../feeds/bulk-data.ts'
+import { storeAccounts } from '../feeds/bulk-data.ts'
 import { newKey } from '../idempotency.ts'
 import type { LikeImplementation } from './rivals.ts'
 
@@ -16,8 +16,7 @@ export async function createAccounts({ collections }: Services, count: number, f
   for (let from = 0; from < count; from += 10_000) {
     const size = Math.min(10_000, count - from)
     const ids = Array.from({ length: size }, (_, at) => userAt(first + from + at))
-    await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
-    await storeNames(collections, ids)
+    await storeAccounts(collections, ids, createdAt)
     await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
   }
 }

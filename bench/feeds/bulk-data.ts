@@ -34,8 +34,7 @@ export async function storeGraph(
   const { users, followers } = graph
   const followees = followeesOf(graph)
   const createdAt = new Date(graphCreatedMs)
-  await insertInBatches(collections.users, users, (_id) => ({ _id, createdAt }))
-  await storeNames(collections, users)
+  await storeAccounts(collections, users, createdAt)
   await insertInBatches(collections.user_stats, users, (_id) => ({
     _id,
     followers: followers.get(_id)?.length ?? 0,
@@ -54,15 +53,18 @@ export async function storeGraph(
   await applyIndexes(db, 'collection')
 }
 
-/** Stores handle and subject of accounts. Both are the id, as of accounts of earlier releases. */
-export async function storeNames(
-  { handles, subjects }: Pick<Collections, 'handles' | 'subjects'>,
+/** Stores accounts without their counters. Handle, `sub` and name of each are its id. */
+export async function storeAccounts(
+  { users, handles, subjects }: Pick<Collections, 'users' | 'handles' | 'subjects'>,
   ids: readonly UserId[],
+  createdAt: Date,
 ): Promise<void> {
-  await insertInBatches(handles, ids, (account) => ({ _id: account, account }))
-  await insertInBatches(subjects, ids, (account) => {
-    return { _id: subjectKey({ issuer: '', sub: account }), account }
+  const subjectOf = (id: UserId) => subjectKey({ issuer: '', sub: id })
+  await insertInBatches(users, ids, (_id) => {
+    return { _id, handle: _id, subject: subjectOf(_id), name: _id, createdAt }
   })
+  await insertInBatches(handles, ids, (account) => ({ _id: account, account }))
+  await insertInBatches(subjects, ids, (account) => ({ _id: subjectOf(account), account }))
 }
 
 /** The number of posts that this process has stored. It makes all ids unique. */

@@ -118,7 +118,12 @@ async function measureWrites(
   const { collections, users } = database.services
   const posts = Array.from({ length: writeKinds[kind] }, () => new ObjectId())
   const user = mintUserId()
-  await users.create(user, { name: 'hot', handle: `hot-${new ObjectId().toHexString()}` as Handle })
+  const handle = `hot-${new ObjectId().toHexString()}` as Handle
+  await users.create(user, {
+    name: 'hot',
+    handle,
+    subject: { issuer: '', sub: handle, isMain: true },
+  })
   if (posts.length > 0) {
     await collections.posts.insertMany(posts.map((post) => createHotPost(post, user)))
   }

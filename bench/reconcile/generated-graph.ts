@@ -5,7 +5,7 @@ import type { ObjectId } from '../../src/db/mongo.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, timeIdAt, type UserId } from '../../src/lib/ids.ts'
 import type { BenchDatabase } from '../database.ts'
-import { storeNames } from '../feeds/bulk-data.ts'
+import { storeAccounts } from '../feeds/bulk-data.ts'
 import { type BenchOptions, sizeOf } from '../options.ts'
 
 /** The number of followees of each user, and the number of followers of the celebrity per user. */
@@ -35,7 +35,7 @@ export async function storeGeneratedGraph(
   const client = await connect(uri, 'bulk')
   const db = client.db(databaseName)
   const collections = openCollections(db)
-  const { users, user_stats, followers, following, follow_events } = collections
+  const { user_stats, followers, following, follow_events } = collections
   const fanCount = userCount * fansPerUser
   const createdAt = new Date(createdMs)
   const writeBatches = async <T>(items: Iterable<T>, write: (batch: T[]) => Promise<unknown>) => {
@@ -55,14 +55,8 @@ export async function storeGeneratedGraph(
     [followers, following, follow_events].map((collection) => collection.dropIndexes()),
   )
   await writeBatches(listAccounts(userCount, fanCount, followeesPerUser), async (batch) => {
-    await users.insertMany(
-      batch.map(({ _id }) => ({ _id, createdAt })),
-      insertOptions,
-    )
-    await storeNames(
-      collections,
-      batch.map(({ _id }) => _id as UserId),
-    )
+    const ids = batch.map(({ _id }) => _id as UserId)
+    await storeAccounts(collections, ids, createdAt)
     await user_stats.insertMany([...batch], insertOptions)
   })
   await writeBatches(listEdges(userCount, fanCount, followeesPerUser), (batch) =>

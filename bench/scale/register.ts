@@ -3,7 +3,7 @@ import { openCollections } from '../../src/db/collections.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { openBenchDatabase, openServices } from '../database.ts'
 import { userAt } from '../engagement/feedline.ts'
-import { insertInBatches, storeNames } from '../feeds/bulk-data.ts'
+import { insertInBatches, storeAccounts } from '../feeds/bulk-data.ts'
 import { type BenchOptions, sizeOf } from '../options.ts'
 import { defineSide } from './side.ts'
 
@@ -50,12 +50,9 @@ async function openAccounts(count: number, log: (line: string) => void) {
   log(`storing ${count.toLocaleString('en')} accounts`)
   const bulk = await connect(uri, 'bulk')
   const collections = openCollections(bulk.db(db.databaseName))
-  const { users, user_stats } = collections
-  const createdAt = new Date()
   const ids = Array.from({ length: count }, (_, at) => userAt(at))
-  await insertInBatches(users, ids, (_id) => ({ _id, name: _id, createdAt }))
-  await storeNames(collections, ids)
-  await insertInBatches(user_stats, ids, (_id) => {
+  await storeAccounts(collections, ids, new Date())
+  await insertInBatches(collections.user_stats, ids, (_id) => {
     return { _id, followers: 0, following: 0, posts: 0 }
   })
   await bulk.close()

@@ -47,7 +47,7 @@ const subjects = `
 With --issuer, AUTH_ISSUER and AUTH_ISSUERS must be those of the servers. The import creates an
 account only for a subject that is a free handle. It skips and counts other users without an account
 ("unknown"). Create them with the mutation createUsers, before the import or before that of a copy
-of the file.
+of the file. Without --issuer, it skips handles that are the subject of an account with another one.
 `
 
 const again = `

@@ -6,7 +6,7 @@ export interface IdempotencyKeyDoc {
   readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
   /** SHA-256 of the mutation's name and input. */
   readonly fingerprint: Binary
-  /** Flags and ids of the first result. Earlier releases also stored its texts. */
+  /** Flags and ids of the first result. */
   readonly result: unknown
   readonly at: Date
 }

@@ -13,8 +13,6 @@ export interface IdempotencyKey {
   readonly clientMutationId: string
   /** SHA-256 of the mutation's name and input, whatever the order of the input's fields. */
   readonly fingerprint: Buffer
-  /** Fingerprints under which earlier releases stored the same mutation. Absent from a process of such a release. */
-  readonly earlier?: readonly Buffer[] | undefined
 }
 
 /** A clientMutationId of a part of a mutation, or of another sender, which no client can send but by a hash. */
@@ -30,30 +28,17 @@ interface MutationInput {
 /**
  * Derives the key of a viewer's mutation. Undefined without a `clientMutationId`.
  * @param input without the empty values that mean the same as absent.
- * @param sent the input with them, by which earlier releases identified it.
  */
 export const createIdempotencyKey = (
   viewer: UserId,
   mutation: string,
   { clientMutationId, ...input }: MutationInput,
-  { clientMutationId: _, ...sent }: MutationInput = input,
 ): IdempotencyKey | undefined => {
   if (clientMutationId === undefined) return undefined
-  const hash = (form: object) =>
-    createHash('sha256')
-      .update(JSON.stringify([mutation, form]))
-      .digest()
-  // Earlier releases kept the order in which their schema declared the fields. It differed for the groups of a follow.
-  const reversed = Object.fromEntries(Object.entries(sent).reverse())
-  return {
-    viewer,
-    clientMutationId,
-    fingerprint: hash(inOrder(input) as object),
-    // Only a repeat is compared with them.
-    get earlier() {
-      return [hash(sent), hash(reversed)]
-    },
-  }
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([mutation, inOrder(input)]))
+    .digest()
+  return { viewer, clientMutationId, fingerprint }
 }
 
 /** The value with the fields of all objects in alphabetical order. */
@@ -77,7 +62,7 @@ export type FirstResult<T> = T extends object
     } & { readonly isRepeat: true }
   : T
 
-/** What is stored of a result, also of a result that an earlier release stored with its texts. */
+/** What is stored of a result. */
 function withoutTexts(result: unknown): unknown {
   if (typeof result !== 'object' || result === null) return result
   const fields = Object.entries(result).filter(([name]) =>
@@ -103,8 +88,8 @@ export interface ResultRemoval {
 
 /**
  * Stores the first result of each mutation with a clientMutationId, for a day or until the account is deleted.
- * A mutation without an account leaves no record. A record also names when the account was opened: earlier releases gave
- * an id again.
+ * A mutation without an account leaves no record. A record also names when the account was opened, which only a
+ * transaction that has read the account knows.
  */
 export class IdempotencyStore {
   /** When the accounts that a transaction read were created. None of them changes within the transaction. */
@@ -334,10 +319,9 @@ function resultFor<T>(
   { fingerprint, result }: IdempotencyKeyDoc,
 ): { result: FirstResult<T> } {
   const first = Buffer.from(fingerprint.buffer)
-  if (![key.fingerprint, ...(key.earlier ?? [])].some((own) => own.equals(first))) throw conflict()
-  const stored = withoutTexts(result)
-  const isObject = typeof stored === 'object' && stored !== null
-  return { result: (isObject ? { ...stored, isRepeat: true } : stored) as FirstResult<T> }
+  if (!key.fingerprint.equals(first)) throw conflict()
+  const isObject = typeof result === 'object' && result !== null
+  return { result: (isObject ? { ...result, isRepeat: true } : result) as FirstResult<T> }
 }
 
 const conflict = () =>

@@ -27,7 +27,7 @@ export interface Engagement {
   readonly actor: UserId
   /** Of a kind with text. */
   readonly text?: string | undefined
-  /** Of the text. Undefined for a text that was stored by an earlier release. */
+  /** Of the text. Undefined without one. */
   readonly facets?: readonly FacetDoc[] | undefined
   readonly createdAt: Date
   /** No client sees the entry, since its document is malformed. */

@@ -71,11 +71,8 @@ export interface StrategyDoc {
   readonly epoch: ObjectId
   /** The timelines of readers up to this id are back-filled. */
   readonly covered: string
-  /**
-   * The ranges of readers beyond `covered` that are back-filled separately. Of another epoch, they mean nothing: a
-   * previous release leaves them when it begins a new epoch.
-   */
-  readonly split?: { readonly epoch: ObjectId; readonly ranges: readonly CoveredRange[] }
+  /** The ranges of readers beyond `covered` that are back-filled separately. They end with the epoch. */
+  readonly split?: readonly CoveredRange[]
   /** Whether all timelines are back-filled. */
   readonly complete: boolean
   /**
@@ -92,9 +89,9 @@ export interface StrategyDoc {
   readonly settlesAt?: Date
   /**
    * Set by large imports: only the timelines of readers with this `imported` or a later one are back-filled, because all
-   * others are. Of another epoch, it means nothing.
+   * others are. It ends with the epoch.
    */
-  readonly changed?: { readonly epoch: ObjectId; readonly since: ObjectId }
+  readonly changedSince?: ObjectId
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
   readonly dropping?: true
   /** The options of the stored form, by name. */
@@ -152,14 +149,11 @@ export const timelineCollections = {
       },
       {
         settlesAt: date,
-        changed: object({ epoch: id, since: id }),
+        changedSince: id,
         dropping: set,
         floor: id,
         readers: object({ done: whole, total: whole }),
-        split: object({
-          epoch: id,
-          ranges: list(object({ after: text, covered: text }, { upTo: text, done: set })),
-        }),
+        split: list(object({ after: text, covered: text }, { upTo: text, done: set })),
       },
     ),
   }),

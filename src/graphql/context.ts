@@ -33,8 +33,7 @@ interface RequestParts {
 export interface SignIn extends Charged {
   /** The account of the subject, or what stands for it before there is one. */
   readonly viewer: UserId
-  /** Null if a server acts for an account without a subject. */
-  readonly subject: Subject | null
+  readonly subject: Subject
   /** Whose accounts a server may act for, as {@link ActsFor}. Undefined for other senders. */
   readonly actsFor: ActsFor | undefined
   /** Whether a server named the account, and so knows that there is one. */
@@ -67,8 +66,6 @@ export class Context {
   readonly client: Client
   /** What the rate limit leaves to the client. Undefined without a limit. */
   rateLimit: RateLimitState | undefined
-  /** The input of the mutation that runs, as it was sent. */
-  sentInput: unknown
 
   /**
    * The account of the verified token's subject, or the one that its server acts for. Never an argument (law L6). Undefined
@@ -126,7 +123,7 @@ export class Context {
   }
 
   /** The subject of the viewer, as {@link SignIn.subject}. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
-  requireSubject(): Subject | null {
+  requireSubject(): Subject {
     return (this.signIn ?? signInFirst()).subject
   }
 
@@ -136,7 +133,7 @@ export class Context {
    */
   newSubject(): Subject | undefined {
     const { subject, isByAccount } = this.signIn ?? signInFirst()
-    return isByAccount ? undefined : (subject ?? undefined)
+    return isByAccount ? undefined : subject
   }
 
   /**

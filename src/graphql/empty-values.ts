@@ -10,7 +10,6 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql'
-import type { Context } from './context.ts'
 
 // Clients of some languages send "", 0 and [] for what was not set. Here is the one rule for all arguments and input
 // fields that may be absent: an empty value, and null, means absent.
@@ -69,20 +68,15 @@ function valueWithoutEmpty(type: GraphQLInputType, value: unknown): unknown {
   return withoutEmpty(Object.values(nullable.getFields()), value as Values, nullable.name)
 }
 
-/**
- * Makes every resolver of a schema get its arguments {@link withoutEmpty}. The context of a mutation has the input as it
- * was sent: the mutations of a request run one after another.
- */
+/** Makes every resolver of a schema get its arguments {@link withoutEmpty}. */
 export function ignoreEmptyArguments(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith('__')) continue
     for (const { args, resolve, ...field } of Object.values(type.getFields())) {
       if (!resolve || args.length === 0) continue
       const own = type.getFields()[field.name] as { resolve: typeof resolve }
-      own.resolve = (source, values, context: Pick<Context, 'sentInput'>, info) => {
-        if (type === schema.getMutationType()) context.sentInput = values.input
-        return resolve(source, withoutEmpty(args, values), context, info)
-      }
+      own.resolve = (source, values, context, info) =>
+        resolve(source, withoutEmpty(args, values), context, info)
     }
   }
 }

@@ -81,8 +81,7 @@ export async function mutate<
       ...identify(input, named),
       clientMutationId: ctx.scopedId(clientMutationId),
     }
-    const sent = identify((ctx.sentInput ?? input) as Input, named)
-    const idempotencyKey = createIdempotencyKey(viewer, name, identified, sent)
+    const idempotencyKey = createIdempotencyKey(viewer, name, identified)
     const running = runToEnd(() => run({ ...parsed, ...named, viewer, idempotencyKey }))
     const result = await within(answerMsMax, running, unknownOutcome)
     return {

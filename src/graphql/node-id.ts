@@ -40,16 +40,11 @@ export interface EngagementRef {
 }
 
 export const userNodeId = (account: UserId): string => encodeOpaque('User', account)
-/** The same before and after the viewer creates an account. @param of the account, if it has no subject. */
-export const viewerNodeId = (of: Subject | UserId): string =>
-  encodeOpaque('Viewer', typeof of === 'string' ? of : keyOf(of))
+/** The same before and after the viewer creates an account. */
+export const viewerNodeId = (subject: Subject): string => encodeOpaque('Viewer', standInOf(subject))
 export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Post', author, id)
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
-
-/** Handles were the subjects of earlier releases. */
-const keyOf = (subject: Subject): string =>
-  subject.issuer === '' && parseLowerHandle(subject.sub) ? subject.sub : standInOf(subject)
 
 /** The object that a global id names. Undefined if `text` is not a global id of this server. */
 export function findNodeRef(text: string): NodeRef | undefined {

@@ -122,7 +122,7 @@ class PresentedUser {
 /** The signed-in viewer. Each field loads what it needs. */
 export const presentViewer = (ctx: Context) => ({
   __typename: 'Viewer',
-  id: viewerNodeId(ctx.requireSubject() ?? ctx.requireViewer()),
+  id: viewerNodeId(ctx.requireSubject()),
 })
 
 /** One user, as in {@link presentUsers}. Null without an account, or if the field is not selected. */

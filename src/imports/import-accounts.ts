@@ -17,7 +17,7 @@ export interface ImportAccounts {
   readonly ids: ReadonlyMap<UserName, UserId>
   /** The names that get an account. Each becomes its handle. */
   readonly opened: ReadonlySet<Handle>
-  /** Subjects without an account that are no free handle. */
+  /** Names without an account that are no free handle, or whose subject belongs to another account. */
   readonly unknown: ReadonlySet<UserName>
 }
 
@@ -33,10 +33,10 @@ export const bothIn = (
 ): boolean => names.has(follower) && names.has(followee)
 
 /**
- * Finds the accounts of pairs, and mints ids for those that are missing: of handles, and of subjects that are free
- * handles. A pair with a deleted user opens no account: a handle is not free until the purge of its account ends. Neither
- * does a handle that an account keeps after it gave it up, or that a process of an earlier release left behind. Two
- * commands, one if no name belongs to an account, none without pairs; one more if subjects have no account.
+ * Finds the accounts of pairs, and mints ids for those that are missing. Both the handle and the subject of a new account
+ * are free. A pair with a deleted user opens no account: a handle is not free until the purge of its account ends. Neither
+ * does a handle that an account keeps after it gave it up, or whose account is lost. Two commands, one if no name belongs
+ * to an account, none without pairs; one more if names have no account.
  */
 export async function findImportAccounts(
   collections: AccountCollections,
@@ -55,7 +55,7 @@ export async function findImportAccounts(
     if (until === undefined && living.has(account) && !ids.has(name))
       ids.set(name, account as UserId)
   }
-  const free = namedBy === undefined ? missing : await findFree(collections, tx, missing)
+  const free = await findFree(collections, tx, missing, namedBy)
   const exists = { has: (name: UserName) => ids.has(name) || free.has(name) }
   const needed = namesOf(pairs.filter((pair) => bothIn(pair, exists)))
   const opened = new Set([...free].filter((name): name is Handle => needed.has(name)))
@@ -108,23 +108,32 @@ async function findLiving(
   return new Set(docs.map(({ _id }) => _id))
 }
 
-/** Which subjects are handles of no account. One command. None without handles. */
+/** Which names without an account are free both as a handle and as a subject. One command. None without handles. */
 async function findFree(
-  { handles }: AccountCollections,
+  { handles, subjects }: AccountCollections,
   tx: Tx,
-  subjects: ReadonlySet<UserName>,
+  names: ReadonlySet<UserName>,
+  namedBy: NamedBy,
 ): Promise<ReadonlySet<UserName>> {
-  const possible = [...subjects].filter((sub) => parseHandle(sub) !== undefined)
+  const possible = [...names].filter((name) => parseHandle(name) !== undefined)
   if (possible.length === 0) return new Set()
-  const docs = await handles.find({ _id: { $in: possible } }, optionsFor(tx, possible)).toArray()
+  // No document has them as what the file names them by.
+  const isByHandle = namedBy === undefined
+  const keys = isByHandle ? possible.map((name) => subjectOfNew(name, namedBy)) : possible
+  const docs = await (isByHandle ? subjects : handles)
+    .find({ _id: { $in: keys } }, optionsFor(tx, keys))
+    .toArray()
   const taken = new Set(docs.map(({ _id }) => _id))
-  return new Set(possible.filter((sub) => !taken.has(sub)))
+  return new Set(possible.filter((_, at) => !taken.has(keys[at] as string)))
 }
 
+/** The subject that is the handle of a new account: of the issuer of the file, or else of the main issuer. */
+const subjectOfNew = (handle: string, namedBy: NamedBy): string =>
+  subjectKey({ issuer: namedBy?.issuer ?? '', sub: handle })
+
 /**
- * Stores new accounts with their handles, in the caller's transaction. Each belongs to the subject that is its handle, of
- * the issuer whose subjects the file names or else of the main issuer, unless that subject has an account. Four commands.
- * The counters are opened by the caller.
+ * Stores new accounts with their handles and subjects, in the caller's transaction. Three commands. The counters are opened
+ * by the caller.
  */
 export async function insertImportAccounts(
   { handles, subjects, users }: AccountCollections,
@@ -132,32 +141,17 @@ export async function insertImportAccounts(
   { ids, opened }: ImportAccounts,
   { createdAt, namedBy }: { readonly createdAt: Date; readonly namedBy: NamedBy },
 ): Promise<void> {
-  const { issuer } = namedBy ?? { issuer: '' }
   const accounts = [...opened].map((handle) => {
-    const subject = subjectKey({ issuer, sub: handle })
-    return { handle, account: ids.get(handle) as UserId, subject }
+    const account = ids.get(handle) as UserId
+    return { _id: account, handle, subject: subjectOfNew(handle, namedBy), name: handle, createdAt }
   })
-  const keys = accounts.map(({ subject }) => subject)
-  const taken = await subjects
-    .find({ _id: { $in: keys } }, { session, batchSize: keys.length + 1 })
-    .toArray()
-  const takenKeys = new Set(taken.map(({ _id }) => _id))
-  const hasSubject = ({ subject }: { readonly subject: string }) => !takenKeys.has(subject)
   await handles.insertMany(
-    accounts.map(({ handle, account }) => ({ _id: handle, account })),
+    accounts.map(({ handle, _id: account }) => ({ _id: handle, account })),
     { session },
   )
-  const signing = accounts.filter(hasSubject)
-  if (signing.length > 0)
-    await subjects.insertMany(
-      signing.map(({ subject, account }) => ({ _id: subject, account })),
-      { session },
-    )
-  await users.insertMany(
-    accounts.map((one) => ({
-      ...{ _id: one.account, handle: one.handle, name: one.handle, createdAt },
-      ...(hasSubject(one) && { subject: one.subject }),
-    })),
+  await subjects.insertMany(
+    accounts.map(({ subject, _id: account }) => ({ _id: subject, account })),
     { session },
   )
+  await users.insertMany(accounts, { session })
 }

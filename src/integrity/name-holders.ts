@@ -10,7 +10,7 @@ import {
   isName,
   isReadable,
   keptHandles,
-  mayState,
+  mayKeep,
   type NameDoc,
   type NamedAccount,
   type NamingCollection,
@@ -48,7 +48,7 @@ export function isNamed(
   account: NamedAccount,
   docs: ReadonlyMap<string, NameDoc>,
 ): boolean {
-  const doc = docs.get(statedName(collection, account)?.key ?? '')
+  const doc = docs.get(statedName(collection, account) ?? '')
   return doc !== undefined && names(collection, doc, account._id)
 }
 
@@ -59,7 +59,7 @@ export const isSettled = (
   docs: ReadonlyMap<string, NameDoc>,
 ): boolean =>
   isNamed(collection, account, docs) &&
-  docs.get(statedName(collection, account)?.key ?? '')?.until === undefined
+  docs.get(statedName(collection, account) ?? '')?.until === undefined
 
 /** Whether a document gives its name to an account. */
 const names = (collection: NamingCollection, doc: NameDoc, id: string): boolean =>
@@ -107,7 +107,7 @@ export async function readClaims(
   return {
     namesOf: (account) => {
       const kept = isOfHandle ? keptHandles(account, now).map(({ handle }) => handle) : []
-      const stated = new Set([statedName(collection, account)?.key, ...kept])
+      const stated = new Set([statedName(collection, account), ...kept])
       return ownDocs(account).flatMap(({ _id, until }) =>
         stated.has(_id) || (isOfHandle && until !== undefined) ? [] : [_id],
       )
@@ -123,7 +123,7 @@ export async function readClaims(
       rivals.some(
         (rival) =>
           rival._id !== account &&
-          (states(collection, rival, key, now) || mayState(collection, rival, key)),
+          (states(collection, rival, key, now) || (isOfHandle && mayKeep(rival, key))),
       ),
   }
 }

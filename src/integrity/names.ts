@@ -1,10 +1,10 @@
 import type { FormerHandle, HandleDoc, SubjectDoc, UserDoc } from '../db/collections.ts'
 import type { Collection, Document } from '../db/mongo.ts'
 import { conforms } from '../db/shape.ts'
-import { fieldsConform, shapes } from '../db/shapes.ts'
+import { shapes, wrongFields } from '../db/shapes.ts'
 import type { Tx } from '../db/transaction.ts'
 import { batches, chunks } from '../lib/batch.ts'
-import { isMintedUserId, parseHandle, type UserId } from '../lib/ids.ts'
+import { parseHandle, type UserId } from '../lib/ids.ts'
 import { isSubject } from '../users/subject.ts'
 import { subjectKey, subjectOfKey } from '../users/subjects.ts'
 import type { IntegrityServices, Run } from './invariant.ts'
@@ -28,8 +28,11 @@ const [docsAtOnce, namesAtOnce] = [1_000, 10_000]
 export const openNames = ({ collections }: IntegrityServices, name: NamingCollection) =>
   collections[name] as unknown as Collection<NameDoc>
 
-/** Whether the fields that state names can be read. */
-export const isReadable = (account: NamedAccount): boolean => fieldsConform('users', account)
+/** Whether the fields that state names are there and can be read. */
+export const isReadable = (account: NamedAccount): boolean => {
+  const wrong = new Set(wrongFields('users', account))
+  return !namedFields.some((field) => wrong.has(field))
+}
 
 /** Whether a text has the form of a handle, or of the key of a subject. */
 export function isName(collection: NamingCollection, key: unknown): key is string {
@@ -45,30 +48,15 @@ export const statedFormerHandles = ({ formerHandles }: NamedAccount): readonly F
     (former) => typeof former?.handle === 'string' && former.until instanceof Date,
   )
 
-/**
- * The handle or subject that an account states. Undefined if it states none that can be read. Accounts of earlier releases
- * state theirs by their id, until they are renamed.
- */
-export function statedName(
-  collection: NamingCollection,
-  account: NamedAccount,
-): { readonly key: string; readonly isImplied: boolean } | undefined {
-  const field = naming[collection]
-  if (field in account) {
-    const key: unknown = account[field]
-    return typeof key === 'string' ? { key, isImplied: false } : undefined
-  }
-  const { _id: id } = account
-  if (isMintedUserId(id)) return undefined
-  if (collection === 'subjects')
-    return { key: subjectKey({ issuer: '', sub: id }), isImplied: true }
-  const isFormer = statedFormerHandles(account).some(({ handle }) => handle === id)
-  return isFormer ? undefined : { key: id, isImplied: true }
+/** The handle or subject that an account states. Undefined if it states none that can be read. */
+export function statedName(collection: NamingCollection, account: NamedAccount) {
+  const key: unknown = account[naming[collection]]
+  return typeof key === 'string' ? key : undefined
 }
 
 /** The former handles that an account still keeps. */
 export function keptHandles(account: NamedAccount, now: number): readonly FormerHandle[] {
-  const current = statedName('handles', account)?.key
+  const current = statedName('handles', account)
   return statedFormerHandles(account).filter(
     ({ handle, until }) => handle !== current && until.getTime() > now,
   )
@@ -81,23 +69,14 @@ export const states = (
   key: string,
   now: number,
 ): boolean =>
-  statedName(collection, account)?.key === key ||
+  statedName(collection, account) === key ||
   (collection === 'handles' && keptHandles(account, now).some(({ handle }) => handle === key))
 
-/** Whether an account whose names cannot all be read may have a name: by its first handle, or a malformed entry. */
-export function mayState(
-  collection: NamingCollection,
-  account: NamedAccount,
-  key: string,
-): boolean {
-  const { _id: id, formerHandles } = account
-  const stated = statedName(collection, account)?.key
-  const first = collection === 'handles' ? id : subjectKey({ issuer: '', sub: id })
-  if (!isMintedUserId(id) && first === key) return !isName(collection, stated)
-  if (collection === 'subjects' || !Array.isArray(formerHandles)) return false
-  const isMalformed = !isReadable(account)
-  return isMalformed && formerHandles.some((former) => former?.handle === key)
-}
+/** Whether an account whose former handles cannot all be read may keep a handle. */
+export const mayKeep = (account: NamedAccount, handle: string): boolean =>
+  Array.isArray(account.formerHandles) &&
+  !isReadable(account) &&
+  account.formerHandles.some((former) => former?.handle === handle)
 
 /** Whether a document keeps its handle from no one any more. Only a subject of a deleted account has such a time. */
 export const hasEnded = ({ until }: Pick<NameDoc, 'until'>, now: number): boolean =>
@@ -159,24 +138,21 @@ async function scanDoubtfulNames(run: Run, collection: NamingCollection): Promis
 /** Matches the accounts that may state one of several names. */
 function statesAny(collection: NamingCollection, keys: readonly string[]): Document {
   const isHandle = collection === 'handles'
-  const ids = isHandle ? keys : keys.map((key) => subjectOfKey(key).sub)
   return {
     $or: [
       { [naming[collection]]: { $in: keys } },
       ...(isHandle ? [{ 'formerHandles.handle': { $in: keys } }] : []),
-      { _id: { $in: ids } },
     ],
   }
 }
 
 /** Everything in an account that may be a name. */
 function textsIn(collection: NamingCollection, account: NamedAccount): ReadonlySet<string> {
-  const { _id: id, formerHandles } = account
+  const { formerHandles } = account
   const isHandle = collection === 'handles'
   const former: readonly unknown[] = isHandle && Array.isArray(formerHandles) ? formerHandles : []
   const handles = former.map((one) => (one as Partial<FormerHandle> | null)?.handle)
-  const first = isHandle ? id : subjectKey({ issuer: '', sub: id })
-  const texts: unknown[] = [account[naming[collection]], first, ...handles]
+  const texts: unknown[] = [account[naming[collection]], ...handles]
   return new Set(texts.filter((text) => typeof text === 'string'))
 }
 

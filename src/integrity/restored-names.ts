@@ -84,10 +84,7 @@ function restoreFormerHandles(
   claims: Claims,
 ): readonly FormerHandle[] | undefined {
   const stated = statedFormerHandles(account)
-  const listed = new Set([
-    ...stated.map(({ handle }) => handle),
-    statedName('handles', account)?.key,
-  ])
+  const listed = new Set([...stated.map(({ handle }) => handle), statedName('handles', account)])
   const kept = claims
     .keptFor(account)
     .flatMap(({ _id: handle, until }) => (until && !listed.has(handle) ? [{ handle, until }] : []))

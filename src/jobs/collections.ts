@@ -12,8 +12,8 @@ export type QueueName = (typeof queueNames)[number]
 /** A job, inserted in the transaction of the write that caused it. */
 export interface JobDoc {
   readonly _id: ObjectId
-  /** The user whose documents its transaction writes, and whose shard it is on. Absent in jobs of the previous release. */
-  readonly about?: string | null
+  /** The user whose documents its transaction writes, and whose shard it is on. Empty: no user. */
+  readonly about: string
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly state: 'READY' | 'PARKED'
@@ -47,6 +47,7 @@ export const jobCollections = {
     shape: object(
       {
         _id: id,
+        about: text,
         kind: text,
         payload: { bsonType: 'object' },
         runAt: date,
@@ -55,7 +56,7 @@ export const jobCollections = {
         fence: whole,
         attempts: whole,
       },
-      { about: { bsonType: ['string', 'null'] }, leased: text, error: text, traceparent: text },
+      { leased: text, error: text, traceparent: text },
     ),
   }),
 }

@@ -73,7 +73,7 @@ export class DueJobs {
     const leased = randomUUID()
     const update = leaseFor(leaseMs, leased)
     const { modifiedCount } = await this.outbox.bulkWrite(
-      due.map(({ _id, about = null, fence }) => ({
+      due.map(({ _id, about, fence }) => ({
         updateOne: { filter: { about, _id, fence, ...isDue }, update },
       })),
       { ordered: false, ...requestTimeout },
@@ -84,7 +84,7 @@ export class DueJobs {
   }
 
   private async findLeased(due: readonly JobDoc[], leased: string): Promise<JobDoc[]> {
-    const about = { $in: [...new Set(due.map((doc) => doc.about ?? null))] }
+    const about = { $in: [...new Set(due.map((doc) => doc.about))] }
     const all = { about, _id: { $in: due.map(({ _id }) => _id) }, leased }
     const options = { ...requestTimeout, projection: { _id: 1 } }
     const docs = await this.outbox.find(all, options).toArray()

@@ -6,8 +6,8 @@ import type { Traceparent } from '../tracing/spans.ts'
 /** A leased job. After a call threw {@link LeaseLost}, another process may hold the lease. */
 export interface Job {
   readonly id: TimeId
-  /** The shard key of the job, with its id: see {@link JobDoc.about}. Null for a job of the previous release. */
-  readonly about: string | null
+  /** The shard key of the job, with its id: see {@link JobDoc.about}. */
+  readonly about: string
   readonly kind: string
   readonly payload: JobDoc['payload']
   readonly queue: QueueName
@@ -25,7 +25,7 @@ export interface Job {
 /** A stored job without its lease. */
 export const toJob = (doc: JobDoc) => ({
   id: fromObjectId<TimeId>(doc._id),
-  about: doc.about ?? null,
+  about: doc.about,
   kind: doc.kind,
   payload: doc.payload,
   queue: doc.queue,

@@ -160,7 +160,7 @@ interface Made {
 const aboutOf = ({ author, follower, user }: JobDoc['payload']): string =>
   String(author ?? follower ?? user ?? '')
 
-/** The shard keys of jobs about these users, or about no user. Null finds the jobs of the previous release. */
+/** The shard keys of jobs about these users, or about no user. */
 export const jobsAbout = (...users: readonly string[]) => ({
-  about: { $in: [...(users.length > 0 ? users : ['']), null] },
+  about: { $in: users.length > 0 ? users : [''] },
 })

@@ -28,8 +28,8 @@ interface RangeOf extends KeyRange {
 /** The checkpoint of a split job: its range jobs that have not ended. */
 interface SplitCheckpoint {
   readonly ranges: readonly TimeId[]
-  /** What the range jobs work on, apart from their keys. Absent in jobs of the previous release. */
-  readonly payload?: NewJob['payload']
+  /** What the range jobs work on, apart from their keys. */
+  readonly payload: NewJob['payload']
 }
 
 /** How long a split job waits until it looks for its range jobs again, in milliseconds. The last one wakes it earlier. */
@@ -87,7 +87,6 @@ export class RangeJobs {
       )
       const ids = made.map(({ id }) => id)
       await run.save({ ranges: ids, payload } satisfies SplitCheckpoint, tx)
-      // Workers of the previous release claim no job of this queue, and cannot go on from this checkpoint.
       await jobs.updateOne(
         splitJob(of, run.job),
         { $set: { queue: 'RANGE' } },
@@ -107,11 +106,9 @@ export class RangeJobs {
     if (!isSplit(checkpoint)) return undefined
     if (checkpoint.ranges.length === 0) return 'ended'
     const { jobs } = this.parts
-    // Only the ranges have a shard key if a previous release made the job.
-    const shard = job.about === null ? {} : { about: job.about }
-    const ids = { $in: checkpoint.ranges.map(toObjectId) }
+    const own = { about: job.about, _id: { $in: checkpoint.ranges.map(toObjectId) } }
     const states = { ...singleBatch, projection: { state: 1 } }
-    const left = await jobs.find({ ...shard, _id: ids }, states).toArray()
+    const left = await jobs.find(own, states).toArray()
     if (left.length < checkpoint.ranges.length) {
       // A range that ends leaves the checkpoint before its job is removed.
       const now = await jobs.findOne(splitJob(job.id, job), requestTimeout)
@@ -163,9 +160,9 @@ export class RangeJobs {
 /** The kind of the range jobs of a kind. */
 export const rangeKind = <Kind extends string>(kind: Kind) => `${kind}.range` as const
 
-/** Matches a split job, also one that a previous release made. @param job the job itself, or one of its ranges. */
+/** Matches a split job. @param job the job itself, or one of its ranges. */
 const splitJob = (of: TimeId, { about }: Run['job']): Filter<JobDoc> => ({
-  about: { $in: [about, null] },
+  about,
   _id: toObjectId(of),
 })
 

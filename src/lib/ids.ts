@@ -3,10 +3,7 @@ import { randomBytes } from 'node:crypto'
 declare const brand: unique symbol
 type Brand<T, Name extends string> = T & { readonly [brand]: Name }
 
-/**
- * An account's id: the `_id` of the user, opaque and for ever. Accounts that were opened before schema version 5 have their
- * first handle as id.
- */
+/** An account's id: the `_id` of the user, opaque and for ever. */
 export type UserId = Brand<string, 'UserId'>
 /** A user's handle: the name that other users see and write. It can change. */
 export type Handle = Brand<string, 'Handle'>
@@ -25,8 +22,8 @@ export interface PostRef {
   readonly author: UserId
 }
 
-/** A minted id begins with a capital letter, which no handle has. So it is never the first handle of another account. */
-const mintedPattern = /^[A-Z][A-Za-z0-9]{10}$/
+/** What an id may look like. A minted one begins with a capital letter, so it is no handle. */
+const userIdPattern = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/
 const handlePattern = /^[a-z0-9](?:[a-z0-9_.-]{0,62}[a-z0-9])?$/
 const timeIdPattern = /^[0-9a-f]{24}$/
 
@@ -40,10 +37,7 @@ export const parseHandle = (text: string): Handle | undefined =>
 
 /** @returns the id, or undefined if no account can have `text` as its id. */
 export const parseUserId = (text: string): UserId | undefined =>
-  mintedPattern.test(text) || handlePattern.test(text) ? (text as UserId) : undefined
-
-/** Whether an id is of {@link mintUserId}, and so no handle. */
-export const isMintedUserId = (id: string): boolean => mintedPattern.test(id)
+  userIdPattern.test(text) ? (text as UserId) : undefined
 
 const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const digits = `0123456789${capitals}${capitals.toLowerCase()}`

@@ -20,10 +20,7 @@ export interface FacetDoc {
   readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
   readonly start: number
   readonly end: number
-  /**
-   * Of a mention: the account that had the handle when the text was written; empty if none had it. Absent in texts of
-   * earlier releases, whose accounts had their handle as id.
-   */
+  /** Of a mention: the account that had the handle when the text was written; empty if none had it. */
   readonly account?: string
 }
 
@@ -34,7 +31,7 @@ export interface EngagementDoc {
   readonly place?: ObjectId
   readonly actor: string
   readonly text?: string
-  /** Absent without a text, or for a text that was stored by an earlier release. */
+  /** Absent without a text. */
   readonly facets?: readonly FacetDoc[]
 }
 
@@ -46,7 +43,7 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly _id: ObjectId
   readonly author: string
   readonly text: string
-  /** Absent for a text that was stored by an earlier release. */
+  /** Absent if a repair removed malformed ones. They are found in the text then, and name no accounts. */
   readonly facets?: readonly FacetDoc[]
   readonly attachments?: AttachmentDoc[]
   /** The number of entries of each list, here and in overflow. */

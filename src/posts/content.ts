@@ -20,7 +20,7 @@ export type GivenAttachment = Pick<Attachment, 'url' | 'kind'> & {
 export interface Content {
   readonly text: string
   readonly attachments: readonly Attachment[]
-  /** Of the text. Undefined for a text that was stored by an earlier release, and while validators check the content. */
+  /** Of the text. Undefined while validators check the content, and if what is stored cannot be read. */
   readonly facets?: readonly Facet[] | undefined
 }
 

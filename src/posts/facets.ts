@@ -109,7 +109,7 @@ export interface NamedFacet extends Omit<Facet, 'account'> {
 
 /**
  * The facets of a text with what they name.
- * @param facets of the text. Undefined for a text that was stored without them.
+ * @param facets of the text. Undefined if what is stored cannot be read: they are found in the text, and name no accounts.
  */
 export function nameFacets(
   text: string,
@@ -117,10 +117,7 @@ export function nameFacets(
 ): NamedFacet[] {
   if (facets.length === 0) return []
   const points = [...text]
-  const isOfEarlierRelease = facets.every(({ account }) => account === undefined)
-  const isCut = isOfEarlierRelease && facets.some((facet) => mayBeCut(facet, points))
-  const whole = isCut ? findFacets(text) : facets
-  return whole.map(({ kind, start, end, account }) => {
+  return facets.map(({ kind, start, end, account }) => {
     const written = points.slice(start, end).join('')
     const handle = kind === 'MENTION' ? (handleOf(written) ?? null) : null
     return {
@@ -128,18 +125,9 @@ export function nameFacets(
       start,
       end,
       handle,
-      mentioned: handle && (((account ?? handle) || null) as UserId | null),
+      mentioned: handle && ((account || null) as UserId | null),
       tag: kind === 'HASHTAG' ? written.slice(1) : null,
       url: kind === 'LINK' ? (urlOf(written) ?? null) : null,
     }
   })
-}
-
-/** Whether an earlier release may have stored a link with a part of the host that the text shows. */
-function mayBeCut({ kind, start, end }: Facet, points: readonly string[]): boolean {
-  if (kind !== 'LINK') return false
-  const [, scheme = '', rest = ''] =
-    /^(https?:\/\/)?(.*)/is.exec(points.slice(start, end).join('')) ?? []
-  const isBegun = scheme === '' && /\P{White_Space}/u.test(points[start - 1] ?? '')
-  return isBegun || (!/[/?#]/.test(rest) && /\P{White_Space}/u.test(points[end] ?? ''))
 }

@@ -11,11 +11,10 @@ export interface FormerHandle {
 /** An account. A deleted account has no profile, and keeps its handles and its subject until the purge ends. */
 export interface UserDoc {
   readonly _id: string
-  /** Absent in accounts of earlier releases that were not renamed: it is the `_id`. */
-  readonly handle?: string
+  readonly handle: string
   readonly formerHandles?: readonly FormerHandle[]
-  /** The key of its subject, see `subjectKey`. Absent in accounts of earlier releases: the `sub` is the `_id`. */
-  readonly subject?: string
+  /** The key of its subject, see `subjectKey`. */
+  readonly subject: string
   readonly name?: string
   readonly bio?: string
   readonly avatarUrl?: string
@@ -73,7 +72,7 @@ export const accountCollections = {
     shardKey: { _id: 1 },
     accountIn: 'whole',
     shape: object(
-      { _id: text, createdAt: date },
+      { _id: text, handle: text, subject: text, createdAt: date },
       {
         name: text,
         bio: text,
@@ -81,9 +80,7 @@ export const accountCollections = {
         bannerUrl: text,
         deletedAt: date,
         settlesAt: date,
-        handle: text,
         formerHandles: list(object({ handle: text, until: date })),
-        subject: text,
       },
     ),
   }),

@@ -113,8 +113,8 @@ const deleteAccount =
   }
 
 /** The posts that the range jobs of a split retract. */
-const postsOf = ({ payload }: { readonly payload?: NewJob['payload'] }) =>
-  (payload?.posts ?? []) as readonly PostId[]
+const postsOf = ({ payload }: { readonly payload: NewJob['payload'] }) =>
+  (payload.posts ?? []) as readonly PostId[]
 
 /** Creates {@link SplitRemoval.split} for one try. */
 const createSplit =

@@ -17,15 +17,15 @@ export const accounts = defineFeature({
     const { config, collections, outbox, transactions, now } = core
     const stats = new UserStats(collections)
     const reserved = new ReservedNames(config.users.reservedHandles)
-    const handles = new Handles({ collections, stats, reserved, now })
-    const subjects = new Subjects({ collections, stats, now })
+    const handles = new Handles({ collections, reserved, now })
+    const subjects = new Subjects({ collections, now })
     const { handleReservedDays } = config.users
     const users = new Users({
       ...{ collections, stats, outbox, transactions, reserved, handles, subjects, now },
       handleReservedDays,
     })
     const handleDesk = new HandleDesk({
-      ...{ collections, transactions, reserved, handles, stats, handleReservedDays, now },
+      ...{ collections, transactions, reserved, handles, handleReservedDays, now },
     })
     const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(core, 1 / 8) })
     return { stats, handles, handleDesk, subjects, users, keptAccounts }

@@ -7,8 +7,6 @@ import type { Handle, UserId } from '../lib/ids.ts'
 import { keptBeside } from './former-handles.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
-import { handleIn } from './profile.ts'
-import type { UserStats } from './stats.ts'
 
 /** The account that has or keeps a handle. */
 interface Holder {
@@ -59,7 +57,6 @@ interface HandleDeskParts {
   readonly collections: Pick<Collections, 'handles' | 'users'>
   readonly transactions: Transactions
   readonly handles: Handles
-  readonly stats: Pick<UserStats, 'liveAmong'>
   readonly reserved: ReservedNames
   readonly handleReservedDays: number
   /** The database's clock, in milliseconds since 1970. */
@@ -93,8 +90,9 @@ export class HandleDesk {
     if (doc && !conforms(shapes.handles, doc)) throw isDamaged(handle)
     const isFree = !doc || (doc.until && doc.until.getTime() <= now())
     const user = isFree ? null : await this.read(doc.account as UserId, tx)
+    if (!isFree && !user) throw isDamaged(handle)
     const holder = user && {
-      ...{ account: user._id, handle: handleIn(user), until: doc?.until ?? null },
+      ...{ account: user._id, handle: user.handle, until: doc?.until ?? null },
       isDeleted: user.deletedAt !== undefined,
     }
     return { handle, isReserved: reserved.hasHandle(handle), holder }
@@ -131,7 +129,7 @@ export class HandleDesk {
       if (!target || target.deletedAt)
         throw new DomainError('NOT_FOUND', `There is no account ${to}`)
       const after = { ...before, holder: holderOf(to, handle) }
-      if (handleIn(target) === handle) {
+      if (target.handle === handle) {
         if (before.holder?.account !== to) throw isDamaged(handle)
         return { changed: false, before, after, renamed: [], writes: [] }
       }
@@ -180,7 +178,7 @@ export class HandleDesk {
         `The account ${target._id} keeps too many handles. Free one`,
       )
     const account = target._id as UserId
-    const from = handleIn(target)
+    const from = target.handle as Handle
     const keptUntil = new Date(now() + handleReservedDays * dayMs)
     const writes: Write[] = [
       this.setHandle(account, handle, [...kept, { handle: from, until: keptUntil }]),
@@ -190,14 +188,10 @@ export class HandleDesk {
     return { renamed: [{ account, from, to: handle, keptUntil }], writes }
   }
 
-  /** Null without an account. @throws {DomainError} CONFLICT if its document is malformed, or is lost and its counters not. */
+  /** Null without an account. @throws {DomainError} CONFLICT if its document is malformed. */
   private async read(account: UserId, tx: Tx | undefined): Promise<UserDoc | null> {
-    const { collections, stats } = this.parts
-    const doc = await collections.users.findOne({ _id: account }, { ...tx })
-    const isReadable = doc
-      ? conforms(shapes.users, doc)
-      : !(await stats.liveAmong([account], tx)).has(account)
-    if (!isReadable) throw isDamaged(account)
+    const doc = await this.parts.collections.users.findOne({ _id: account }, { ...tx })
+    if (doc && !conforms(shapes.users, doc)) throw isDamaged(account)
     return doc
   }
 
@@ -243,9 +237,6 @@ export class HandleDesk {
 const holderOf = (account: string, handle: string): Holder => ({
   ...{ account, handle, until: null, isDeleted: false },
 })
-
-const _accountsIn = (plans: readonly Pick<HandleChange, 'renamed'>[]): string[] =>
-  plans.flatMap(({ renamed }) => renamed.map(({ account }) => account))
 
 const isDamaged = (name: string): DomainError =>
   new DomainError('CONFLICT', `What is stored of ${name} is damaged: run "feedline verify"`)

@@ -9,8 +9,7 @@ import { DomainError } from '../errors.ts'
 import type { Handle, UserId } from '../lib/ids.ts'
 import { keptBeside } from './former-handles.ts'
 import type { ReservedNames } from './names.ts'
-import { handleIn } from './profile.ts'
-import type { UserStats } from './stats.ts'
+import { isStandIn } from './subjects.ts'
 
 const argument = 'input.handle'
 
@@ -29,7 +28,6 @@ interface HeldHandle {
 /** The parts that {@link Handles} works with. */
 interface HandlesParts {
   readonly collections: Pick<Collections, 'handles' | 'users'>
-  readonly stats: Pick<UserStats, 'liveAmong'>
   readonly reserved: ReservedNames
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -80,35 +78,21 @@ export class Handles {
 
   /**
    * Whether a rename to a handle, or the creation of an account with it, succeeds now. One command, and one more for an
-   * account that asks, or that has or keeps the handle. One more if the document of such an account is not there.
-   * @param account that asks. Without an account: a new one.
+   * account that asks.
+   * @param asking the account, or what stands for a subject without one. Without: a new account.
    */
-  async isAvailable(handle: Handle, account: UserId | undefined): Promise<boolean> {
-    const { reserved, stats, now } = this.parts
+  async isAvailable(handle: Handle, asking: UserId | undefined): Promise<boolean> {
+    const { collections, reserved, now } = this.parts
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
-    const isHeld = doc !== undefined && isWellFormed(doc) && !this.isFree(doc)
-    const holder = isHeld ? (doc.account as UserId) : undefined
-    const ids = [...new Set([account, holder])].filter((id) => id !== undefined)
-    const users = ids.length === 0 ? [] : await this.findUsers(ids)
-    const missing = ids.filter((id) => !users.some(({ _id }) => _id === id))
-    const lost = missing.length === 0 ? new Map() : await stats.liveAmong(missing)
-    const isThere = (id: UserId) => !missing.includes(id) || lost.has(id)
-    const own = users.find(({ _id }) => _id === account)
-    const isLive = own !== undefined && !own.deletedAt
-    if (isLive ? !conforms(shapes.users, own) : account !== undefined && lost.has(account))
-      return false
+    const isHeld = doc !== undefined && !this.isFree(doc)
+    if (asking === undefined || isStandIn(asking)) return !isHeld && !reserved.hasHandle(handle)
+    const [own] = await findAtOnce(collections.users, { _id: asking })
+    if (!own || own.deletedAt || !conforms(shapes.users, own)) return false
     // A rename to the handle that it has changes nothing, whatever the document of the handle says.
-    if (isLive && handleIn(own) === handle) return true
-    if (doc && !isWellFormed(doc)) return false
-    if (holder !== undefined && (holder === account ? own?.deletedAt : isThere(holder)))
-      return false
-    if (!isLive) return !reserved.hasHandle(handle)
+    if (own.handle === handle) return true
+    if (isHeld && (!isWellFormed(doc) || doc.account !== asking)) return false
     const { isKept, refusal } = keptBeside(own, handle, now())
     return refusal === undefined && (isKept || !reserved.hasHandle(handle))
-  }
-
-  private findUsers(ids: readonly string[]): Promise<UserDoc[]> {
-    return findAtOnce(this.parts.collections.users, { _id: { $in: [...ids] } })
   }
 
   /** @throws {DomainError} FORBIDDEN for a handle that no account may take. */
@@ -130,8 +114,8 @@ export class Handles {
 
   /**
    * Which of several accounts cannot take their handles, as a transaction sees them: CONFLICT for those of other accounts,
-   * also if the document of the handle or the account is malformed or lost. One command. One more if some belonged to
-   * other accounts, and one more if the document of an account is not there.
+   * also if the document of the handle or the account is malformed or lost. One command. One more if some belong to other
+   * accounts.
    */
   async findRefusals(
     tx: Tx,
@@ -144,22 +128,15 @@ export class Handles {
     const isOwn = (doc: HandleDoc) => doc.account === claimants.get(doc._id) && isWellFormed(doc)
     const taken = docs.filter((doc) => !isOwn(doc) && !this.isFree(doc))
     if (taken.length === 0) return new Map()
-    const accounts = taken.flatMap((doc) => (isWellFormed(doc) ? (doc.account as UserId) : []))
-    const owners = new Map(
-      (await users.find({ _id: { $in: accounts } }, options).toArray()).map((one) => [
-        one._id,
-        one,
-      ]),
+    const accounts = taken.flatMap((doc) => (isWellFormed(doc) ? doc.account : []))
+    const leaving = { _id: { $in: accounts }, deletedAt: { $exists: true } }
+    const removed = new Set(
+      (await users.find(leaving, { ...options, projection: { _id: 1 } }).toArray()).map(
+        ({ _id }) => _id,
+      ),
     )
-    const missing = accounts.filter((account) => !owners.has(account))
-    const lost = missing.length === 0 ? new Map() : await this.parts.stats.liveAmong(missing, tx)
     return new Map(
-      taken.flatMap((doc) => {
-        const owner = owners.get(doc.account)
-        // A process of an earlier release removes an account with its counters, but without its handle.
-        const isTaken = owner || !isWellFormed(doc) || lost.has(doc.account)
-        return isTaken ? [[doc._id as Handle, takenBy(owner, doc)] as const] : []
-      }),
+      taken.map((doc) => [doc._id as Handle, takenBy(removed.has(doc.account), doc)] as const),
     )
   }
 
@@ -198,8 +175,8 @@ export class Handles {
 
 const isWellFormed = (doc: HandleDoc): boolean => conforms(shapes.handles, doc)
 
-function takenBy(owner: UserDoc | undefined, { _id, until }: HandleDoc): DomainError {
-  const reason = owner?.deletedAt
+function takenBy(isRemoved: boolean, { _id, until }: HandleDoc): DomainError {
+  const reason = isRemoved
     ? `The deleted account "${_id}" is still being removed. Try again later.`
     : until
       ? `The handle "${_id}" is kept for the account that had it`

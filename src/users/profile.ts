@@ -92,10 +92,6 @@ export const hasAccount = (ids: readonly UserId[]) => ({
   deletedAt: { $exists: false },
 })
 
-/** The handle of an account. */
-export const handleIn = ({ _id, handle }: Pick<UserDoc, '_id' | 'handle'>): Handle =>
-  (handle ?? _id) as Handle
-
 /** The accounts of documents, by id, without malformed documents. */
 export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
   new Map(
@@ -107,6 +103,6 @@ export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
 /** The account of a document. */
 export function toUser(doc: UserDoc): User {
   const { _id, name, createdAt, ...rest } = doc
-  const handle = handleIn(doc)
+  const handle = doc.handle as Handle
   return { id: _id as UserId, handle, name: name ?? handle, createdAt, ...presentFields(rest) }
 }

@@ -10,7 +10,6 @@ import type { Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import { measureCache } from '../metrics/caches.ts'
-import type { UserStats } from './stats.ts'
 import type { Subject, SubjectIssuer } from './subject.ts'
 
 /** The key of a subject. No issuer has a space. */
@@ -25,8 +24,8 @@ export function subjectOfKey(key: string): Subject {
 }
 
 /**
- * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts first. Accounts of earlier
- * releases, imports and servers without AUTH_ISSUER are stored without one, and belong to the main issuer.
+ * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts first. Imports and servers
+ * without AUTH_ISSUER store accounts without one, which belong to the main issuer.
  */
 const storedTexts = ({ issuer, otherTexts = [], isMain }: SubjectIssuer): readonly string[] => [
   ...new Set([issuer, ...otherTexts, ...(isMain ? [''] : [])]),
@@ -36,12 +35,9 @@ const storedTexts = ({ issuer, otherTexts = [], isMain }: SubjectIssuer): readon
 export const subjectKeys = (subject: Subject): string[] =>
   storedTexts(subject).map((issuer) => subjectKey({ issuer, sub: subject.sub }))
 
-/**
- * Whether an account belongs to an issuer.
- * @param subject null: it was imported by its handle, so it belongs to the main issuer.
- */
-export const isSubjectOf = (subject: Subject | null, issuer: SubjectIssuer): boolean =>
-  subject ? storedTexts(issuer).includes(subject.issuer) : issuer.isMain
+/** Whether a stored subject is one of an issuer. */
+export const isSubjectOf = (subject: Subject, issuer: SubjectIssuer): boolean =>
+  storedTexts(issuer).includes(subject.issuer)
 
 /**
  * What stands for a subject without an account where the id of an account is expected. No account has it, and no client
@@ -49,6 +45,9 @@ export const isSubjectOf = (subject: Subject | null, issuer: SubjectIssuer): boo
  */
 export const standInOf = (subject: Subject): UserId =>
   `~${createHash('sha256').update(subjectKey(subject)).digest('base64url')}` as UserId
+
+/** Whether an id is of {@link standInOf}. */
+export const isStandIn = (id: UserId): boolean => id.startsWith('~')
 
 /** The most bytes of all subjects in memory. */
 const bytesMax = 8 * 1024 ** 2
@@ -70,7 +69,6 @@ const noAccountYet = '~'
 /** The parts that {@link Subjects} works with. */
 interface SubjectsParts {
   readonly collections: Pick<Collections, 'subjects' | 'users'>
-  readonly stats: Pick<UserStats, 'liveAmong'>
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
 }
@@ -124,14 +122,13 @@ export class Subjects {
   /**
    * Which of several subjects can have no new account, as a transaction sees them, by {@link subjectKey}: those with an
    * account, those whose deleted account is still being removed, and those whose document, or that of their account, is
-   * malformed or lost. One command. One more if some had an account, and one more if the document of an account is not
-   * there.
+   * malformed or lost. One command. One more if some have an account.
    */
   async findOwners(
     { session }: Tx,
     subjects: readonly Subject[],
   ): Promise<ReadonlyMap<string, UserId | DomainError>> {
-    const { collections, stats, now } = this.parts
+    const { collections, now } = this.parts
     const options = { ...requestTimeout, ...singleBatch, session }
     const keys = [...new Set(subjects.flatMap(subjectKeys))]
     const docs = await collections.subjects.find({ _id: { $in: keys } }, options).toArray()
@@ -142,8 +139,6 @@ export class Subjects {
       accounts.length === 0
         ? []
         : await collections.users.find({ _id: { $in: accounts } }, options).toArray()
-    const missing = accounts.filter((account) => !users.some(({ _id }) => _id === account))
-    const lost = missing.length === 0 ? new Map() : await stats.liveAmong(missing, { session })
     const ownerOf = (doc: SubjectDoc): UserId | DomainError | undefined => {
       if (!conforms(shapes.subjects, doc)) return unreadable()
       const { account, until } = doc
@@ -152,10 +147,8 @@ export class Subjects {
         return until.getTime() > now() ? refusal() : undefined
       }
       const owner = users.find(({ _id }) => _id === account)
-      if (owner?.deletedAt) return stillRemoved()
-      if (owner) return account as UserId
-      // A process of an earlier release removes an account with its counters, but without its subject.
-      return lost.has(account) ? unreadable() : undefined
+      if (!owner) return unreadable()
+      return owner.deletedAt ? stillRemoved() : (account as UserId)
     }
     const byKey = new Map(docs.map((doc) => [doc._id, doc]))
     return new Map(

@@ -10,14 +10,13 @@ import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
-import { type Handle, isMintedUserId, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
+import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
 import { keptBeside } from './former-handles.ts'
 import type { Handles } from './handles.ts'
 import type { ReservedNames } from './names.ts'
 import { type AccountDraft, type Opened, openAccounts, openAll } from './open-accounts.ts'
 import {
   checkProfile,
-  handleIn,
   hasAccount,
   isReservedName,
   type NewProfile,
@@ -32,11 +31,11 @@ import { noAccount, type UserStats } from './stats.ts'
 import type { Subject } from './subject.ts'
 import { type Subjects, subjectKey, subjectOfKey } from './subjects.ts'
 
-/** A new account with its subject. */
-type Opening = NewProfile & { readonly subject?: Subject | undefined }
+/** A new account with its handle and its subject. */
+type Opening = NewProfile & { readonly handle: Handle; readonly subject: Subject }
 
-/** A new account that is one of many. */
-export type Registration = Opening & {
+/** A new account that is one of many. Its handle defaults to the `sub`, if that is a handle. */
+export type Registration = NewProfile & {
   readonly subject: Subject
   readonly idempotencyKey?: IdempotencyKey | undefined
 }
@@ -47,7 +46,7 @@ const dayMs = 86_400_000
 export interface Deleted {
   /** False if there was no account. */
   readonly changed: boolean
-  /** Null if there was no account, or it states none that can be read, and for a repeat after it was removed. */
+  /** Null if there was no account, or it states none that can be read. */
   readonly handle: Handle | null
 }
 
@@ -99,21 +98,15 @@ export class Users {
     )
   }
 
-  /**
-   * The subject of an account, null for one without a subject. Undefined without an account. One command, which concurrent
-   * reads of few accounts share.
-   */
-  async subjectOf(account: UserId): Promise<Subject | null | undefined> {
+  /** The subject of an account. Undefined without an account. One command, which concurrent reads of few accounts share. */
+  async subjectOf(account: UserId): Promise<Subject | undefined> {
     const docs = await this.loadDocs([account])
     const doc = docs.find(({ _id }) => _id === account)
-    if (!doc || usersIn([doc]).size === 0) return undefined
-    const key = subjectIn(doc)
-    return key === undefined ? null : subjectOfKey(key)
+    return doc && usersIn([doc]).size > 0 ? subjectOfKey(doc.subject) : undefined
   }
 
   /**
-   * Creates the account of a subject, with a new id. Costs {@link create}, and one command. One more if the subject has an
-   * account.
+   * Creates the account of a subject, with a new id. Costs {@link create}, and one command.
    * @param profile its handle defaults to the `sub`, if that is a handle.
    * @returns as {@link create}.
    * @throws {DomainError} as {@link create}; CONFLICT if the subject has an account, or a deleted one that is still being removed.
@@ -126,7 +119,7 @@ export class Users {
     if (handle === undefined) throw handleRequired()
     checkProfile(this.parts.reserved, handle, profile)
     for (let isLast = false; ; isLast = true) {
-      const owner = await this.findOwner(subject)
+      const owner = await this.parts.subjects.find(subject)
       const account = mintUserId()
       // A result belongs to the account, so that a repeat finds it there.
       const key = idempotencyKey && { ...idempotencyKey, viewer: owner ?? account }
@@ -156,20 +149,9 @@ export class Users {
     return this.currentOf(first.result)
   }
 
-  /** The account of a subject, also a deleted one. One command, and one more if there is one. */
-  private async findOwner(subject: Subject): Promise<UserId | undefined> {
-    const { subjects, collections } = this.parts
-    const owner = await subjects.find(subject)
-    if (owner === undefined) return undefined
-    const options = { ...requestTimeout, projection: { _id: 1 } }
-    // A process of an earlier release removes an account without its subject.
-    return (await collections.users.findOne({ _id: owner }, options)) ? owner : undefined
-  }
-
   /**
    * Creates an account. One transaction of seven commands.
    * @param account an id that no account ever had.
-   * @param profile without handle and subject, the id is both, as in accounts of earlier releases.
    * @returns the account. A repeat reads it again, with one command more, and returns undefined for a deleted account.
    * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle or the subject has an account, or a
    *   deleted one that is still being removed; BAD_USER_INPUT.
@@ -227,11 +209,7 @@ export class Users {
   }
 
   /** @throws {DomainError} FORBIDDEN for a reserved handle; BAD_USER_INPUT. */
-  private draft(
-    account: UserId,
-    { handle: chosen, subject = { issuer: '', sub: account, isMain: true }, ...profile }: Opening,
-  ): AccountDraft {
-    const handle = chosen ?? (account as string as Handle)
+  private draft(account: UserId, { handle, subject, ...profile }: Opening): AccountDraft {
     this.parts.handles.checkReserved(handle)
     const { name, ...rest } = checkProfile(this.parts.reserved, handle, profile)
     const doc = {
@@ -276,27 +254,22 @@ export class Users {
   /**
    * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
    * Handles and subject stay taken until that removal ends, for longer than a write of the account may be under way.
-   * One transaction of four commands. A repeat reads the account again, with one command more.
+   * One transaction of four commands.
    */
   async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<Deleted> {
     const { collections, stats, outbox, transactions } = this.parts
-    let handle: Handle | null = null
-    // Earlier releases read the same result.
-    const changed = await transactions.run(async (tx) => {
+    const { changed, handle } = await transactions.run(async (tx): Promise<Deleted> => {
       const removed = await collections.users.findOneAndUpdate(
         { _id: actor, deletedAt: { $exists: false } },
         [{ $set: { deletedAt: '$$NOW' } }, { $unset: ['name', ...optionalFields] }],
         { session: tx.session },
       )
-      if (!removed) return false
-      handle = readableHandleIn(removed)
+      if (!removed) return { changed: false, handle: null }
       await stats.close(tx, [actor])
       await outbox.enqueue(tx, outbox.reactionsTo('user.deleted', { user: actor }))
-      return true
+      return { changed: true, handle: readableHandleIn(removed) }
     }, idempotencyKey)
-    if (!changed || handle !== null) return { changed, handle }
-    const leaver = await collections.users.findOne(leaving(actor), requestTimeout)
-    return { changed, handle: leaver && readableHandleIn(leaver) }
+    return { changed, handle }
   }
 
   /**
@@ -324,9 +297,8 @@ export class Users {
     const { collections, handles, subjects } = this.parts
     const doc = await collections.users.findOne(leaving(account), requestTimeout)
     if (!doc) return
-    const subject = subjectIn(doc)
-    if (subject !== undefined) await subjects.release(account, subject)
-    await handles.release(account, [handleIn(doc), ...formerIn(doc)])
+    await subjects.release(account, doc.subject)
+    await handles.release(account, [doc.handle as Handle, ...formerIn(doc)])
     await collections.users.deleteOne(leaving(account), requestTimeout)
   }
 
@@ -358,7 +330,7 @@ export class Users {
     )
     if (!doc) throw noAccount()
     if (!conforms(shapes.users, doc)) throw malformedData()
-    const before = handleIn(doc)
+    const before = doc.handle as Handle
     if (before === handle) return
     const { kept, isKept, refusal } = keptBeside(doc, handle, now())
     // What it keeps, it may take back.
@@ -366,7 +338,7 @@ export class Users {
     const until = new Date(now() + handleReservedDays * dayMs)
     if (refusal) throw refusal
     await handles.claim(tx, handle, account)
-    // An account that lost its handle has its id instead.
+    // An account that is damaged may state what is no handle.
     const isHandle = parseHandle(before) !== undefined
     if (isHandle) await handles.reserve(tx, before, account, until)
     const formerHandles = isHandle ? [...kept, { handle: before, until }] : kept
@@ -380,9 +352,7 @@ export class Users {
   /** The account of a result, which a repeat reads again. */
   private async currentOf(result: User | FirstResult<User>): Promise<User | undefined> {
     if (!('isRepeat' in result)) return result
-    // An earlier release stored no id: the handle was the id.
-    const id = result.id ?? (result.handle as string as UserId)
-    return (await this.byIds([id])).get(id)
+    return (await this.byIds([result.id])).get(result.id)
   }
 }
 
@@ -392,12 +362,8 @@ const leaving = (account: UserId) => ({ _id: account, deletedAt: { $exists: true
 const formerIn = ({ formerHandles }: UserDoc): Handle[] =>
   Array.isArray(formerHandles) ? formerHandles.flatMap((former) => former?.handle ?? []) : []
 
-const readableHandleIn = (doc: UserDoc): Handle | null =>
-  typeof handleIn(doc) === 'string' ? handleIn(doc) : null
-
-/** The key of the subject of an account. Undefined for an imported one whose subject had an account already. */
-export const subjectIn = ({ _id, subject }: Pick<UserDoc, '_id' | 'subject'>): string | undefined =>
-  subject ?? (isMintedUserId(_id) ? undefined : subjectKey({ issuer: '', sub: _id }))
+const readableHandleIn = ({ handle }: UserDoc): Handle | null =>
+  typeof handle === 'string' ? (handle as Handle) : null
 
 /** Refuses each draft with the subject or the handle of an earlier one. */
 function refuseSame(

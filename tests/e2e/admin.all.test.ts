@@ -20,9 +20,10 @@ const statuses = (url: string, paths: readonly string[]) =>
 test('serve and worker have metrics and probes on a loopback port of their own, serve has none in public', async () => {
   const old = new IdMint(() => Date.now() - 3_600_000).next()
   const runAt = new Date()
-  const job = { kind: 'post.created', payload: {}, queue: 'QUICK', attempts: 10, fence: 1 } as const
+  const job = { about: '', kind: 'post.created', payload: {}, queue: 'QUICK' } as const
   await database.collections.outbox.insertOne({
     ...job,
+    ...{ attempts: 10, fence: 1 },
     _id: toObjectId(old),
     state: 'PARKED',
     runAt,

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
-import { handle, openAccounts } from '../support/services.ts'
+import { handle, namesOf, openAccounts } from '../support/services.ts'
 
 const app = useApp({ FEED_STRATEGY: 'INBOX' })
 const [viewer, author, blocker] = [handle('viewer'), handle('author'), handle('blocker')]
@@ -13,7 +13,7 @@ let post: PostRef
 beforeAll(async () => {
   const { users, follows, posts, engagements, restrictions } = app.services
   await openAccounts(app.services, [viewer, author])
-  await users.create(blocker, { name: 'A secret name', bio: 'A secret bio' })
+  await users.create(blocker, { ...namesOf(blocker), name: 'A secret name', bio: 'A secret bio' })
   await follows.follow(viewer, author)
   post = await posts.create(author, { text: 'hello' })
   await engagements.add('likes', viewer, post)

@@ -314,26 +314,6 @@ describe('what the record of a mutation holds', () => {
       expect(bytes.length).toBeLessThanOrEqual(400)
     }
   })
-
-  test('the texts that an earlier release stored are not answered after the post was deleted', async () => {
-    const pair = await newPair(app)
-    const first = await result('createPost', pair.viewer, { text: 'Kept' }, id)
-    const { idempotency_keys } = app.services.collections
-    const [author, post] = JSON.parse(Buffer.from(first.post.id, 'base64url').toString()).slice(1)
-    await idempotency_keys.updateOne(
-      { '_id.viewer': pair.viewer },
-      { $set: { result: { id: post, author, text: 'Kept', attachments: [], likeCount: 7 } } },
-    )
-    expect(await result('createPost', pair.viewer, { text: 'Kept' }, id)).toEqual(first)
-    await cases.createPost.undo(pair)
-    const { post: gone, timelineEdge } = await result(
-      'createPost',
-      pair.viewer,
-      { text: 'Kept' },
-      id,
-    )
-    expect([gone, timelineEdge]).toEqual([null, null])
-  })
 })
 
 test('a repeat may order its fields otherwise, write them in the document, or leave out empty ones', async () => {

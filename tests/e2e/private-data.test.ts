@@ -6,7 +6,7 @@ import type { PostId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
 import { share } from '../support/repetition.ts'
 import { schemaPaths } from '../support/schema-paths.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const oldest = '0'.repeat(24) as PostId
 const dev = useApp()
@@ -46,7 +46,7 @@ describe('private data', () => {
       `${name}: followUser(input: {user: {handle: "${name}"}}) { changed }`
     const ids: string[] = []
     for (const name of ['ann', 'bob', 'cat', 'dan', 'eve']) {
-      await dev.services.users.create(handle(name), { name })
+      await dev.services.users.create(handle(name), { ...namesOf(handle(name)), name })
       const published = `createPost(input: {text: "by @${name}"}) { post { id } }`
       ids.push((await done(name, published)).createPost.post.id)
     }

@@ -12,7 +12,7 @@ import { blurhashLengthMax } from '../../src/posts/blurhash.ts'
 import { pixelsMax } from '../../src/posts/content.ts'
 import { facetsMax } from '../../src/posts/facets.ts'
 import { useApp } from '../support/app.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const app = useApp()
 const [ann, ben] = [handle('ann'), handle('ben')]
@@ -24,7 +24,7 @@ const names = isObjectType(type) ? Object.keys(type.getFields()) : []
 
 beforeAll(async () => {
   const { users, follows, posts } = app.services
-  for (const one of [ann, ben]) await users.create(one, { name: one })
+  for (const one of [ann, ben]) await users.create(one, { ...namesOf(one), name: one })
   await follows.follow(ann, ben)
   post = await posts.create(ann, { text: 'a post' })
   limits = (await app.send({ query: `{ limits { ${names.join(' ')} } }` })).data.limits

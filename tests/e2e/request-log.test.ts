@@ -5,6 +5,7 @@ import { useApp } from '../support/app.ts'
 import { eventually } from '../support/eventually.ts'
 import { signByHmac } from '../support/key-server.ts'
 import { failCommand } from '../support/mongo.ts'
+import { handle, namesOf } from '../support/services.ts'
 import { now } from '../support/sign-in.ts'
 
 const secret = 's'.repeat(32)
@@ -51,7 +52,7 @@ beforeAll(async () => {
     .setSubject('ann')
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(secret))
-  await production.services.users.create('ann' as never, { name: 'Ann' })
+  await production.services.users.create(handle('ann'), { ...namesOf(handle('ann')), name: 'Ann' })
 })
 const pseudonymOf = (name: string) => createHash('sha256').update(name).digest('hex').slice(0, 12)
 const bearer = () => ({ authorization: `Bearer ${token}` })

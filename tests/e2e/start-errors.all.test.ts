@@ -7,7 +7,6 @@ import { variableNames } from '../../src/environment.ts'
 import { sentenceOf, type Variables } from '../support/failed-start.ts'
 import { useFolder } from '../support/folder.ts'
 import { useDatabase } from '../support/mongo.ts'
-import { feedline } from '../support/process.ts'
 
 const database = useDatabase()
 const { folder } = useFolder('feedline-start-')
@@ -91,54 +90,6 @@ describe('a wrong variable', () => {
       expect(sentence).not.toContain('hidden')
     },
   )
-
-  test('a variable that was removed is named beside the wrong ones, with the way back', async () => {
-    const env = {
-      ...{ TIMELINES_URI: 'mongodb://timelines-1/?replicaSet=t', PORT: '80.5' },
-      HYBRID_THRESHOLD: '10000',
-    }
-    for (const command of ['serve', 'worker', 'verify'])
-      expect(await sentenceOf(command, env)).toBe(
-        'invalid configuration: PORT: must be a whole number from 0 to 65535, not "80.5"; ' +
-          'TIMELINES_URI: this release stores timelines in the database alone; run "feedline timelines move" of the previous release without TIMELINES_URI, and unset it; ' +
-          'HYBRID_THRESHOLD: this release has no HYBRID; unset it, and use INBOX',
-      )
-  })
-
-  test.each(['EMBEDDED_MONGODB', 'AUTH_DEV'])(
-    'a removed %s is refused, because ignored it would open what it closed',
-    async (name) => {
-      expect(await sentenceOf('serve', { [name]: 'false' })).toMatch(
-        new RegExp(`^invalid configuration: ${name}: .*; .*unset ${name}$`),
-      )
-    },
-  )
-
-  test('a server and a worker warn of each other removed variable, with what holds instead', async () => {
-    const old = { STOP_SECONDS: '20', LIKES_THRESHOLD: '5', SLOW_REQUEST_MS: 'wrong' }
-    for (const command of ['serve', 'worker']) {
-      const running = feedline([command], { ...settings(), ...old, PORT: '0' })
-      await running.says(/metrics and probes/)
-      const lines = running
-        .out()
-        .split('\n')
-        .filter((line) => line.includes('is ignored'))
-      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-        {
-          level: 40,
-          msg: 'SLOW_REQUEST_MS: requests from 1 s on are logged as slow. The variable is ignored',
-        },
-        {
-          msg: expect.stringMatching(
-            /^STOP_SECONDS: after DRAIN_SECONDS, a stop takes at most 15 s/,
-          ),
-        },
-        { msg: 'LIKES_THRESHOLD: OVERFLOW_THRESHOLD sets it. The variable is ignored' },
-      ])
-      running.child.kill('SIGTERM')
-      expect(await running.ended).toBe(0)
-    }
-  })
 
   const taken = createServer()
   afterAll(() => void taken.close())

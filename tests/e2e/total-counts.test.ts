@@ -1,14 +1,14 @@
 import { beforeAll, expect, test } from 'vitest'
 import { engagementKinds, publicKinds } from '../../src/engagement/kinds.ts'
 import { useApp } from '../support/app.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const app = useApp()
 const [star, fan, rival] = [handle('star'), handle('fan'), handle('rival')]
 
 beforeAll(async () => {
   const { users, follows, posts, engagements } = app.services
-  for (const one of [star, fan, rival]) await users.create(one, { name: one })
+  for (const one of [star, fan, rival]) await users.create(one, { ...namesOf(one), name: one })
   for (const one of [fan, rival]) await follows.follow(one, star)
   await follows.follow(star, fan)
   await follows.setGroups(star, fan, ['close'])

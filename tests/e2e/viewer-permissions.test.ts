@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const app = useApp()
 const [author, commenter, reader] = [handle('author'), handle('commenter'), handle('reader')]
@@ -11,7 +11,8 @@ let commentId: string
 
 beforeAll(async () => {
   const { users, posts, engagements } = app.services
-  for (const one of [author, commenter, reader]) await users.create(one, { name: one })
+  for (const one of [author, commenter, reader])
+    await users.create(one, { ...namesOf(one), name: one })
   post = await posts.create(author, { text: 'a post' })
   const { entry } = await engagements.add('comments', commenter, post, { text: 'a comment' })
   commentId = engagementNodeId({ kind: 'comments', post, key: entry.id })

@@ -4,7 +4,7 @@ import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/environment.ts'
 import { timeOf } from '../../src/lib/ids.ts'
 import { useDatabase } from '../support/mongo.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const database = useDatabase()
 const wall = Date.now.bind(Date)
@@ -24,7 +24,7 @@ test('with a host clock an hour ahead, ids get the database’s time, and the se
   })
   await using app = await startApp(config, log)
   const ann = handle('ann')
-  const { createdAt } = await app.services.users.create(ann, { name: 'Ann' })
+  const { createdAt } = await app.services.users.create(ann, { ...namesOf(ann), name: 'Ann' })
   const { id } = await app.services.posts.create(ann, { text: 'now' })
   const { localTime } = await database.db.command({ hello: 1 })
   for (const made of [createdAt, timeOf(id)]) {

@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createIdempotencyKey } from '../../src/db/idempotency.ts'
 import { readConfig } from '../../src/environment.ts'
 import { importRelations } from '../../src/imports/import-relations.ts'
 import { reconcile } from '../../src/integrity/run.ts'
@@ -53,7 +52,7 @@ test('verify finds nothing after renames, deletions, registrations again and imp
   clock.advance(60_000)
   expect(await findings()).toEqual([])
   expect(await register('bob')).not.toBe(bob)
-  // The subject of the handle that an import opens belongs to another account.
+  // An import opens no account whose subject belongs to another one.
   await register('eve', 'evelyn')
   const folder = await mkdtemp(join(tmpdir(), 'feedline-names-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -61,7 +60,7 @@ test('verify finds nothing after renames, deletions, registrations again and imp
   await writeFile(file, csv(['eve dan 0 0 5 0 5']))
   await importRelations(services, { file })
   const { users } = services.collections
-  expect(await users.findOne({ handle: 'eve' })).not.toHaveProperty('subject')
+  expect(await users.findOne({ handle: 'eve' })).toBeNull()
   expect(await findings()).toEqual([])
   clock.advance(365 * 86_400_000)
   expect(await findings()).toEqual([])
@@ -154,16 +153,6 @@ async function reconcileDuring(method: string, run: () => Promise<unknown>): Pro
   expect(isOver).toBe(true)
 }
 
-test('a repair deletes no handle that an account takes at the same time', async () => {
-  const { users, collections } = harness.services
-  const account = await register('kim')
-  await collections.handles.insertOne({ _id: 'kim2', account: 'nobody' })
-  await reconcileDuring('deleteMany', () => users.update(account, { handle: handleOf('kim2') }))
-  const expected = { _id: 'kim2', account }
-  expect(await collections.handles.findOne({ _id: 'kim2' })).toEqual(expected)
-  expect(await findings()).toEqual([])
-})
-
 test('a repair takes no handle from an account that takes it at the same time', async () => {
   const { users, collections } = harness.services
   const [lea, max] = [await register('lea'), await register('max')]
@@ -176,7 +165,7 @@ test('a repair takes no handle from an account that takes it at the same time', 
 test('a repair writes no handle into an account that takes another one at the same time', async () => {
   const { users, collections } = harness.services
   const account = await register('mia')
-  await collections.users.updateOne({ _id: account }, { $unset: { handle: '' } })
+  await collections.users.updateOne({ _id: account }, { $set: { handle: '' } })
   await reconcileDuring('bulkWrite', () => users.update(account, { handle: handleOf('mia2') }))
   expect((await users.byIds([account])).get(account)?.handle).toBe('mia2')
   expect(await collections.handles.findOne({ _id: 'mia' })).toEqual({ _id: 'mia', account })
@@ -187,7 +176,7 @@ test('a repair writes no handle into an account that takes another one at the sa
 test('a repair restores no name of an account that is deleted at the same time', async () => {
   const { users, collections } = harness.services
   const account = await register('noa')
-  await collections.users.updateOne({ _id: account }, { $unset: { subject: '' } })
+  await collections.users.updateOne({ _id: account }, { $set: { subject: '' } })
   let isOver = false
   const db = intercepted(harness.database.db, {
     before: async ({ collection, method }) => {
@@ -200,76 +189,46 @@ test('a repair restores no name of an account that is deleted at the same time',
   const repairing = createServices(database.client, db, readConfig({}), { now: clock.now })
   await reconcile(repairing, { readers: 0 })
   expect(isOver).toBe(true)
-  expect(await collections.users.findOne({ _id: account })).not.toHaveProperty('subject')
+  expect(await collections.users.findOne({ _id: account })).toMatchObject({ subject: '' })
   await harness.rest()
   await reconcile(harness.services, { readers: 0 })
   expect(await register('noa')).not.toBe(account)
 })
 
-test('an account has a new id if an earlier release removed the one before without its subject', async () => {
+test('no account opens for a subject or under a handle whose account is lost, until a repair frees both', async () => {
   const { users, collections } = harness.services
   const before = await register('nat')
   await collections.users.deleteOne({ _id: before })
   await collections.user_stats.deleteOne({ _id: before })
-  const key = createIdempotencyKey(before, 'createUser', { clientMutationId: 'open' })
-  const open = () => users.register(subjectOf('nat'), { name: 'Nat' }, key)
-  const account = (await open())?.id
+  harness.services.subjects.forget(subjectOf('nat'))
+  await expect(register('nat', 'nat2')).rejects.toMatchObject({ code: 'CONFLICT' })
+  await expect(register('nat2', 'nat')).rejects.toMatchObject({ code: 'CONFLICT' })
+  const freed = ['repaired spare-handle "nat"', 'repaired spare-subject " nat"']
+  expect(await repairs()).toEqual(expect.arrayContaining(freed))
+  const account = await register('nat')
   expect(account).not.toBe(before)
-  expect((await open())?.id).toBe(account)
   expect(await users.byHandles([handleOf('nat')])).toMatchObject(
     new Map([[handleOf('nat'), { id: account }]]),
   )
 })
 
 test('an account has a new id if the one before ended while its subject was looked up', async () => {
-  const { collections } = harness.services
+  const { database, clock } = harness
+  const { users, user_stats, subjects, handles } = harness.services.collections
   const before = await register('oli')
-  const find = collections.users.findOne.bind(collections.users)
-  const removed = { [keyOf(handle('oli'))]: collections.subjects, oli: collections.handles }
-  collections.users.findOne = (async (...call: Parameters<typeof find>) => {
-    collections.users.findOne = find
-    const found = await find(...call)
-    await collections.users.deleteOne({ _id: before })
-    await collections.user_stats.deleteOne({ _id: before })
-    for (const [_id, names] of Object.entries(removed)) await names.deleteOne({ _id } as never)
-    return found
-  }) as typeof find
-  const account = await register('oli')
+  let isOver = false
+  const db = intercepted(database.db, {
+    before: async ({ collection, args }) => {
+      if (collection !== 'subjects' || !args[1]?.session || isOver) return
+      isOver = true
+      for (const one of [users, user_stats]) await one.deleteOne({ _id: before })
+      await subjects.deleteOne({ _id: keyOf('oli') })
+      await handles.deleteOne({ _id: 'oli' })
+    },
+  })
+  const racing = createServices(database.client, db, readConfig({}), { now: clock.now })
+  const profile = { name: 'oli', handle: handleOf('oli') }
+  const account = (await racing.users.register(subjectOf('oli'), profile))?.id
   expect(account).not.toBe(before)
-  expect(await collections.users.findOne({ _id: before })).toBeNull()
-})
-
-test('a subject that is held for other texts of its issuer is no damage, and hinders no repair', async () => {
-  const { users, collections } = harness.services
-  const issuer = {
-    issuer: 'https://new.example',
-    otherTexts: ['https://old.example'],
-    isMain: true,
-  }
-  const account = async (sub: string) => {
-    const user = await users.register({ ...issuer, sub }, { name: sub, handle: handleOf(sub) })
-    return user?.id as UserId
-  }
-  // What other tests left for a person.
-  await repairs()
-  const before = await findings()
-  const [kit, leo] = [await account('kit'), await account('leo')]
-  const readHeld = () => collections.subjects.find({ account: '~' }).sort({ _id: 1 }).toArray()
-  const held = await readHeld()
-  expect(held.map(({ _id }) => _id)).toEqual([
-    ...[' kit', ' leo', 'https://old.example kit', 'https://old.example leo'],
-  ])
-  expect(await findings()).toEqual(before)
-  await collections.subjects.deleteOne({ _id: 'https://new.example kit' })
-  await collections.users.updateOne({ _id: leo }, { $unset: { subject: '' } })
-  await collections.subjects.updateOne({ _id: ' kit' }, { $set: { until: 'soon' as never } })
-  await repairs()
-  expect(await findings()).toEqual(before)
-  for (const sub of ['kit', 'leo'])
-    expect(await harness.services.subjects.find({ ...issuer, sub })).toBe(sub === 'kit' ? kit : leo)
-  expect(await readHeld()).toEqual(held.slice(1))
-  for (const sub of ['kit', 'leo'])
-    await expect(
-      users.register({ issuer: 'https://old.example', sub, isMain: false }, { name: 'other' }),
-    ).rejects.toMatchObject({ code: 'CONFLICT' })
+  expect(await users.findOne({ _id: String(account) })).toMatchObject({ handle: 'oli' })
 })

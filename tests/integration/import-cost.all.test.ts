@@ -6,7 +6,7 @@ import type { ImportServices } from '../../src/imports/importer.ts'
 import { readAccountNames } from '../support/account-names.ts'
 import { useImports } from '../support/imports.ts'
 import { recorded } from '../support/mongo.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const imports = useImports('collection')
 const { database, services, expectExact } = imports
@@ -73,7 +73,8 @@ test('6,000 new edges of known accounts take ten commands of data in one transac
 
 test('a batch with a stored edge is tried again, and the import looks for stored edges from then on', async () => {
   const { users, follows } = services()
-  for (const id of ['hub0', 'u0']) await users.create(handle(id), { name: id })
+  for (const id of ['hub0', 'u0'])
+    await users.create(handle(id), { ...namesOf(handle(id)), name: id })
   await commandsOf('first.txt', 'hub0 u0\n')
   await follows.unfollow(handle('hub0'), handle('u0'))
   await follows.follow(handle('hub0'), handle('u0'))
@@ -86,7 +87,7 @@ test('a batch with a stored edge is tried again, and the import looks for stored
 test('an imported edge is the last event of its pair, also if the import began before an unfollow', async () => {
   const { users, follows } = services()
   const [one, other] = [handle('u0'), handle('u1')]
-  for (const id of [one, other]) await users.create(id, { name: id })
+  for (const id of [one, other]) await users.create(id, { ...namesOf(id), name: id })
   await follows.follow(one, other)
   await follows.unfollow(one, other)
   const { commands } = await recorded(database.client, () =>

@@ -16,7 +16,7 @@ import { persist } from '../support/eventually.ts'
 import { recorded } from '../support/mongo.ts'
 import { base, contradictions, csv, mixed, passedOver, written } from '../support/relations.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { handle, useServices } from '../support/services.ts'
+import { handle, namesOf, useServices } from '../support/services.ts'
 import { verified } from '../support/verify.ts'
 
 describe.each(sampledFollowing(1))('%s', (following) => {
@@ -55,7 +55,8 @@ describe.each(sampledFollowing(1))('%s', (following) => {
   }
   const expectSound = async () => expect((await verified(harness.services)).differences).toEqual([])
   const people = async (...names: readonly string[]) => {
-    for (const name of names) await harness.services.users.create(handle(name), { name })
+    for (const name of names)
+      await harness.services.users.create(handle(name), { ...namesOf(handle(name)), name })
     return names.map(handle)
   }
 

@@ -18,7 +18,7 @@ import { recorded } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
 import { csv } from '../support/relations.ts'
 import { timeOfCases } from '../support/seed.ts'
-import { drain, handle, servicesOver, useServices } from '../support/services.ts'
+import { drain, handle, namesOf, servicesOver, useServices } from '../support/services.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const maintained = ['INBOX', 'CACHE', 'TIME_BUCKETS'] as const
@@ -40,7 +40,7 @@ beforeEach(async () => {
   const scene = scenes++
   people = Array.from({ length: 6 }, (_, n) => handle(`p${scene}-${n}`))
   for (const one of people) {
-    await users.create(one, { name: one })
+    await users.create(one, { ...namesOf(one), name: one })
     await posts.create(one, { text: 'x' })
   }
   await harness.rest()

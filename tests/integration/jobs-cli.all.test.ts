@@ -3,6 +3,7 @@ import type { Job } from '../../src/jobs/queue.ts'
 import { runCommand } from '../support/command-line.ts'
 import { leaseMs, useJobs } from '../support/jobs.ts'
 import { feedline } from '../support/process.ts'
+import { storedNames } from '../support/services.ts'
 
 const { database, newQueue, append, claimed, stored, outbox } = useJobs()
 
@@ -115,7 +116,10 @@ describe('feedline worker', () => {
     const gone = Array.from({ length: 6 }, (_, n) => `gone-${n}`)
     const at = new Date()
     await users.insertMany(
-      gone.map((_id) => ({ _id, createdAt: at, deletedAt: at, settlesAt: new Date(0) })),
+      gone.map((_id) => ({
+        ...{ _id, ...storedNames(_id) },
+        ...{ createdAt: at, deletedAt: at, settlesAt: new Date(0) },
+      })),
     )
     for (const user of gone) await append('user.deleted', { user })
     const both = [worker(), worker()]

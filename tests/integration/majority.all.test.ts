@@ -6,7 +6,7 @@ import { createIdempotencyKey, IdempotencyStore } from '../../src/db/idempotency
 import { applyIndexes, loadIndexStates } from '../../src/db/indexes.ts'
 import { Transactions, type Tx } from '../../src/db/transaction.ts'
 import { replicaSet } from '../support/replica-set.ts'
-import { handle } from '../support/services.ts'
+import { handle, storedNames } from '../support/services.ts'
 
 test('a repeated mutation is answered only from a saved result that a majority has', async () => {
   await using set = await replicaSet()
@@ -28,7 +28,7 @@ test('a repeated mutation is answered only from a saved result that a majority h
         return { written }
       }, key)
     await Promise.all([
-      users.insertOne({ _id: 'ann', name: 'Ann', createdAt: new Date() }),
+      users.insertOne({ _id: 'ann', ...storedNames('ann'), name: 'Ann', createdAt: new Date() }),
       idempotency_keys.insertOne({ _id: 'first' } as never),
       meta.insertOne({ _id: 'first', value: '' }),
     ])

@@ -9,7 +9,7 @@ import { reconcile } from '../../src/integrity/run.ts'
 import type { Services } from '../../src/services.ts'
 import { patient } from '../support/patience.ts'
 import { size } from '../support/seed.ts'
-import { handle, useServices } from '../support/services.ts'
+import { handle, namesOf, useServices } from '../support/services.ts'
 import { activity, addJob, verified } from '../support/verify.ts'
 import {
   damage,
@@ -111,7 +111,7 @@ describe('malformed documents', () => {
         await services.feed.timeline(reader, { strategy, window, projection: 'ref' })
       }
     }
-    await services.users.create(handle('gone'), { name: 'Gone' })
+    await services.users.create(handle('gone'), { ...namesOf(handle('gone')), name: 'Gone' })
     await services.users.delete(handle('gone'))
     await addJob(services, 'post.deleted', { author: 'ann', post: 'b'.repeat(24) }, 'PARKED')
     await services.collections.outbox.updateMany({}, { $set: { runAt: new Date('2099-01-01') } })

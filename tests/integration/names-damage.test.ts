@@ -9,10 +9,7 @@ const harness = useServices()
 test(
   'no repair frees, gives or takes a handle or subject, whatever field of its account is damaged',
   async () => {
-    const cases = share(1, nameDamages).map((damage) => ({
-      form: 'minted' as const,
-      damages: [damage],
-    }))
+    const cases = share(1, nameDamages).map((damage) => [damage])
     expect(await problemsOfNames(harness.services, cases)).toEqual([])
   },
   patient(120_000),

@@ -7,7 +7,7 @@ import type { PostId, TimeId } from '../../src/lib/ids.ts'
 import { type TestApp, useApp } from '../support/app.ts'
 import { hashOf } from '../support/persisted-documents.ts'
 import { lawRuns } from '../support/seed.ts'
-import { handle } from '../support/services.ts'
+import { handle, namesOf } from '../support/services.ts'
 
 const variables = { FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX,CACHE' }
 const app = useApp(variables)
@@ -20,6 +20,7 @@ beforeAll(async () => {
   const { services } = app
   for (const user of [reader, friend, other]) {
     await services.users.create(user, {
+      ...namesOf(user),
       name: `The “name” of ${user}\u2028`,
       ...(user === friend
         ? { bio: 'line\nline', avatarUrl: 'https://pictures.example/friend' }

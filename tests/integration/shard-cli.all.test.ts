@@ -12,7 +12,6 @@ const plannedFor = (name: string) =>
   planSharding(name, catalogue('collection'), {
     shards: [{ name: 'a', zones: [] }],
     collections: new Map(),
-    sample: [],
   })
 
 test.each([[], ['--dry-run']])(

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { toObjectId } from '../../src/db/object-id.ts'
-import { leaseMs, useJobs } from '../support/jobs.ts'
+import { useJobs } from '../support/jobs.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
@@ -45,19 +44,4 @@ test('each command on one job carries its shard key', async () => {
     const shards = filter.about?.$in ?? [filter.about]
     expect({ ...filter, shards }).toMatchObject({ shards: ['ann'], _id: expect.anything() })
   }
-})
-
-test('a job of the previous release, which names no user, is run and completed', async () => {
-  await jobs.append('greet', { author: 'ann' })
-  await jobs.outbox().updateOne({}, { $unset: { about: 1 } })
-  const queue = jobs.newQueue()
-  const job = await queue.save(await jobs.claimed(queue), 1)
-  expect(job.about).toBeNull()
-  await queue.fail(job, 'no')
-  await jobs.becomeDue()
-  const [again] = await queue.claim(leaseMs)
-  expect(again).toMatchObject({ id: job.id, checkpoint: 1 })
-  expect(await jobs.outbox().findOne({ _id: toObjectId(job.id) })).not.toHaveProperty('about')
-  await queue.complete(again as typeof job)
-  expect(await jobs.outbox().countDocuments()).toBe(0)
 })

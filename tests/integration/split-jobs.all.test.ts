@@ -74,7 +74,7 @@ test('a back-fill of many readers is split, and covers exactly the readers that 
   await expect(runOnce(await claim('RANGE'), cut)).rejects.toThrow('cut off')
   const registration = (await registry.read()).get('INBOX')
   expect(registration).toMatchObject({ complete: false, covered: '', readers: { done: 200 } })
-  expect(registration?.split?.ranges).toHaveLength(16)
+  expect(registration?.split).toHaveLength(16)
   const filled = await collections().inbox.distinct('_id.reader')
   expect(filled).toHaveLength(200)
   for (const reader of [filled[0], filled.at(-1), followers[5_000]] as UserId[]) {
@@ -170,12 +170,12 @@ test('a worker that has lost its lease does not move a range back, and a new reb
   await registrations.rebuild('INBOX')
   const parent = await claim('BULK')
   await runOnce(parent)
-  const [range] = (await registry.read()).get('INBOX')?.split?.ranges ?? []
+  const [range] = (await registry.read()).get('INBOX')?.split ?? []
   const epoch = parent.payload.epoch as PostId
   const own = { after: range?.after ?? '' }
   await registry.saveRange('INBOX', epoch, own, { covered: followers[300] as UserId, done: 200 })
   await registry.saveRange('INBOX', epoch, own, { covered: followers[100] as UserId, done: 200 })
-  const [after] = (await registry.read()).get('INBOX')?.split?.ranges ?? []
+  const [after] = (await registry.read()).get('INBOX')?.split ?? []
   expect(after?.covered).toBe(followers[300])
   await collections().outbox.updateOne(
     { kind: 'strategy.backfill.range' },

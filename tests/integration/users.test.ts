@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, namesOf, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices()
 const ann = handle('ann')
@@ -20,7 +20,7 @@ test.each([
   ['a reserved name', 'Admin'],
   ['a name that looks reserved', 'Ѕupport'],
 ])('a user name of %s is refused', async (_, name) => {
-  const given = harness.services.users.create(ann, { name })
+  const given = harness.services.users.create(ann, { ...namesOf(ann), name })
   await expect(given).rejects.toMatchObject(refused('input.name'))
 })
 
@@ -28,7 +28,7 @@ test.each(['admin', 'ad.min', 'r00t', 'supp0rt'])(
   'the reserved handle %s gets no account',
   async (name) => {
     const { users, collections } = harness.services
-    const given = users.create(handle(name), { name: 'Ann' })
+    const given = users.create(handle(name), { ...namesOf(handle(name)), name: 'Ann' })
     await expect(given).rejects.toMatchObject({ code: 'FORBIDDEN' })
     expect(await collections.users.countDocuments({ _id: name })).toBe(0)
   },
@@ -70,7 +70,10 @@ describe('the picture and the banner of a profile', () => {
     const { users, collections } = harness.services
     const painted = handle('painted')
     const given = { name: 'A', avatarUrl: 'HTTPS://Pictures.example/ann.png', bannerUrl }
-    expect(await users.create(painted, given)).toMatchObject({ avatarUrl, bannerUrl })
+    expect(await users.create(painted, { ...namesOf(painted), ...given })).toMatchObject({
+      avatarUrl,
+      bannerUrl,
+    })
     expect(await users.update(painted, { name: 'B' })).toMatchObject({ avatarUrl, bannerUrl })
     expect((await users.byIds([painted])).get(painted)).toMatchObject({ avatarUrl, bannerUrl })
     const removed = await users.update(painted, { avatarUrl: null })

@@ -5,7 +5,7 @@ import type { EngagementKind } from '../../src/engagement/kinds.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { sampledFollowing } from '../support/repetition.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, openAccounts, storedNames, useServices } from '../support/services.ts'
 import { activity, addJob, newId, verified } from '../support/verify.ts'
 
 const names = ['ann', 'bob', 'cem', 'dan', 'eve', 'fay', 'gil', 'hal', 'ida'] as const
@@ -76,8 +76,16 @@ const inGraph: readonly Fault[] = [
     name: 'a deleted account that nobody clears; one with a job is in flight',
     inject: async ({ services }) => {
       const gone = { createdAt: new Date(), deletedAt: new Date() }
-      await services.collections.users.insertOne({ _id: 'leaver', ...gone })
-      await services.collections.users.insertOne({ _id: 'leaving', ...gone })
+      await services.collections.users.insertOne({
+        _id: 'leaver',
+        ...storedNames('leaver'),
+        ...gone,
+      })
+      await services.collections.users.insertOne({
+        _id: 'leaving',
+        ...storedNames('leaving'),
+        ...gone,
+      })
       await addJob(services, 'user.deleted', { user: 'leaving' })
     },
     expected: [['L3 purge', 'leaver', 'a job that clears it', 'none']],

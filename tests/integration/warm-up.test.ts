@@ -4,7 +4,7 @@ import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { keepMemory } from '../support/memory.ts'
 import { recorded } from '../support/mongo.ts'
-import { drain, handle, servicesOver, useServices } from '../support/services.ts'
+import { drain, handle, namesOf, servicesOver, useServices } from '../support/services.ts'
 
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const maintained = ['INBOX', 'CACHE'] as const
@@ -23,7 +23,7 @@ const commandsOf = async (work: () => Promise<unknown>) =>
 
 beforeAll(async () => {
   const { services } = harness
-  for (const user of readers) await services.users.create(user, { name: user })
+  for (const user of readers) await services.users.create(user, { ...namesOf(user), name: user })
   await services.follows.follow(ann, bob)
   await services.posts.create(bob, { text: 'first' })
   await drain(services)

@@ -10,6 +10,7 @@ import { share } from '../support/repetition.ts'
 import { timeOfCases } from '../support/seed.ts'
 import {
   handle,
+  namesOf,
   openAccounts,
   servicesOver,
   settleDeletions,
@@ -230,7 +231,12 @@ const register = async (main: Services) => {
   await work(main)
 }
 const abe = handle('abe')
-const joins = all(({ users }) => users.create(abe, { name: 'Abe' }), follow(abe), follow(), posted)
+const joins = all(
+  ({ users }) => users.create(abe, { ...namesOf(abe), name: 'Abe' }),
+  follow(abe),
+  follow(),
+  posted,
+)
 const many: Step = async ({ collections: { posts } }) => {
   const ids = Array.from({ length: 501 }, (_, n) => timeIdAt<PostId>(1.1e12 + n, '0'.repeat(12)))
   await posts.insertMany(ids.map((id) => ({ _id: toObjectId(id), author, text: 'old' })))

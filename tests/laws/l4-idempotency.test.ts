@@ -7,7 +7,7 @@ import type { PostId, UserId } from '../../src/lib/ids.ts'
 import { eventually, persist } from '../support/eventually.ts'
 import { type Failure, failCommand } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, namesOf, openAccounts, useServices } from '../support/services.ts'
 
 const harness = useServices()
 let scenes = 0
@@ -56,7 +56,7 @@ async function newScene(mutation: Mutation) {
     }),
     createUser: () => ({
       run: (idempotencyKey) =>
-        services.users.create(carl, { name: 'Carl', bio: 'new' }, idempotencyKey),
+        services.users.create(carl, { ...namesOf(carl), name: 'Carl', bio: 'new' }, idempotencyKey),
       effects: async () =>
         agreed(
           await collections.users.countDocuments({ _id: carl }),

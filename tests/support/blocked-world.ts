@@ -8,7 +8,7 @@ import {
 } from '../../src/graphql/node-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { subjectOf } from './services.ts'
+import { namesOf, subjectOf } from './services.ts'
 
 /** The types whose objects a block can hide. */
 export const hiddenTypes = ['User', 'Post', ...engagementKinds.map((kind) => kinds[kind].node.type)]
@@ -46,6 +46,7 @@ export class BlockedWorld {
   async create({ users, posts, follows, engagements }: Services): Promise<void> {
     for (const user of this.people) {
       await users.create(user, {
+        ...namesOf(user),
         ...{ name: `name of ${user}`, bio: `bio of ${user}` },
         ...{
           avatarUrl: `${pictures}/avatar-of-${user}`,

@@ -20,7 +20,6 @@ export class Cluster {
   private sharded: Document[] = [{ _id: 'other.users', key: { handle: 1 } }]
   /** Stored ranges by the text of their begin, by namespace. */
   private readonly tags = new Map<string, Map<string, StoredRange>>()
-  sample: readonly string[] = []
   declared: Readonly<Record<string, CollectionSpec>> = specs
   /** Collections that MongoDB lists, but on one shard. */
   unsplittable: readonly string[] = []
@@ -42,7 +41,7 @@ export class Cluster {
       ...(tags.length > 0 ? { tags } : {}),
       ...(_id === this.draining ? { draining: true } : {}),
     }))
-    const { indexes, sample } = this
+    const { indexes } = this
     const tags = [...this.tags.values()].flatMap((ranges) =>
       [...ranges.values()].map(({ tag }) => tag),
     )
@@ -50,7 +49,7 @@ export class Cluster {
       return { _id: `${database}.${name}`, key: { _id: 1 }, unsplittable: true }
     })
     const sharded = [...onOne, ...this.sharded]
-    return { listShards: { shards, ok: 1 }, sharded, tags, indexes, sample }
+    return { listShards: { shards, ok: 1 }, sharded, tags, indexes }
   }
 
   plan(): PlannedCommand[] {
@@ -118,7 +117,7 @@ export const textOf = (value: unknown) => BSON.EJSON.stringify(value)
 
 /**
  * A text that sorts as MongoDB compares a bound: MinKey, then documents field by field and texts by their bytes, then
- * MaxKey. Handles are ASCII.
+ * MaxKey. Ids are ASCII.
  */
 export const placeOf = (bound: unknown): string =>
   bound instanceof MinKey

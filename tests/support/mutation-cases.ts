@@ -6,7 +6,7 @@ import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { readPages } from '../../src/list/pipeline.ts'
 import type { TestApp } from './app.ts'
-import { handle, openAccounts, subjectOf } from './services.ts'
+import { handle, namesOf, openAccounts, subjectOf } from './services.ts'
 
 /** The mutations of the schema that a viewer may send. `createUsers` is for servers alone. */
 export type MutationName = Exclude<keyof Mutation, '__typename' | 'createUsers'>
@@ -175,7 +175,7 @@ export function mutationCases(app: TestApp): Readonly<Record<MutationName, Mutat
       otherwise: undefined,
       undo: async ({ viewer }) => {
         await app.rest()
-        await app.services.users.create(viewer, { name: 'Back again' })
+        await app.services.users.create(viewer, { ...namesOf(viewer), name: 'Back again' })
       },
     },
     followUser: {

@@ -8,7 +8,7 @@ import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { StoredTimelines } from '../../src/feed/strategies/strategy.ts'
 import type { Restrictions } from '../../src/follows/restrictions.ts'
 import { Worker } from '../../src/jobs/worker.ts'
-import type { UserId } from '../../src/lib/ids.ts'
+import type { Handle, UserId } from '../../src/lib/ids.ts'
 import { createServices, type ServiceConfig, type Services } from '../../src/services.ts'
 import type { Subject } from '../../src/users/subject.ts'
 import { subjectKey } from '../../src/users/subjects.ts'
@@ -145,7 +145,16 @@ export const handle = (name: string): UserId => name as UserId
 export const subjectOf = (sub: string): Subject => ({ issuer: '', sub, isMain: true })
 
 /** The key of the subject of an account that a test opened with an id. */
-export const keyOf = (id: UserId): string => subjectKey(subjectOf(id))
+export const keyOf = (id: string): string => subjectKey(subjectOf(id))
+
+/** The names of an account that a test opens with an id. */
+export const namesOf = (id: UserId) => ({
+  handle: id as string as Handle,
+  subject: subjectOf(id),
+})
+
+/** The names in the document of an account that a test stores with an id. */
+export const storedNames = (id: string) => ({ handle: id, subject: keyOf(id) })
 
 /** Access to the stored form of a strategy under its current registration, as deliveries use it. */
 export async function storeOf(
@@ -160,7 +169,9 @@ export async function storeOf(
 /** Opens accounts in bulk, without posts. */
 export async function openAccounts({ collections }: Services, ids: readonly UserId[]) {
   const createdAt = new Date()
-  await collections.users.insertMany(ids.map((_id) => ({ _id, name: _id, createdAt })))
+  await collections.users.insertMany(
+    ids.map((_id) => ({ _id, ...storedNames(_id), name: _id, createdAt })),
+  )
   const names = (_id: string, account: UserId) => ({
     replaceOne: { filter: { _id }, replacement: { account }, upsert: true },
   })

@@ -4,7 +4,7 @@ import { Report } from '../../src/integrity/report.ts'
 import { verify } from '../../src/integrity/run.ts'
 import { type EngagementId, IdMint, type PostRef, type UserId } from '../../src/lib/ids.ts'
 import type { Services } from '../../src/services.ts'
-import { handle, type ServicesHarness } from './services.ts'
+import { handle, namesOf, type ServicesHarness } from './services.ts'
 
 /** All findings of `verify` over all data, and its report. */
 export async function verified(services: IntegrityServices) {
@@ -29,8 +29,10 @@ export async function addJob(
   state: 'READY' | 'PARKED' = 'READY',
 ): Promise<void> {
   const runAt = new Date('2099-01-01')
-  const about = { _id: newId(), kind, payload, state, queue: 'QUICK' as const }
-  await outbox.insertOne({ ...about, runAt, fence: 0, attempts: 0 })
+  const { author, follower, user } = payload
+  const about = String(author ?? follower ?? user ?? '')
+  const job = { _id: newId(), about, kind, payload, state, queue: 'QUICK' as const }
+  await outbox.insertOne({ ...job, runAt, fence: 0, attempts: 0 })
 }
 
 const firstPage = { window: { limit: 1, backward: false }, projection: 'ref' } as const
@@ -47,7 +49,8 @@ export async function activity(
   const people = names.map(handle)
   const [first, second, third] = people as [UserId, UserId, UserId]
   const gone = handle('zz-gone')
-  for (const one of [...people, gone]) await services.users.create(one, { name: one })
+  for (const one of [...people, gone])
+    await services.users.create(one, { ...namesOf(one), name: one })
   const posts = new Map<string, PostRef>()
   for (const one of [...people, gone]) {
     posts.set(one, await services.posts.create(one, { text: `by ${one}` }))

@@ -186,24 +186,6 @@ describe('configuration', () => {
     expect(problems).toHaveLength(named.length + 1)
   })
 
-  test.each([
-    ['INBOX_ENTRIES_MAX', 'TIMELINE_DAYS_MAX'],
-    ['INBOX_DAYS_MAX', 'TIMELINE_DAYS_MAX'],
-    ['SIZED_BUCKET_ENTRIES_MAX', 'TIMELINE_DAYS_MAX'],
-    ['SIZED_BUCKET_DAYS_MAX', 'TIMELINE_DAYS_MAX'],
-    ['TIME_BUCKET_ENTRIES_MAX', 'TIMELINE_DAYS_MAX'],
-    ['TIME_BUCKET_DAYS_MAX', 'TIMELINE_DAYS_MAX'],
-    ['TIMELINE_AWAY_DAYS', 'TIMELINE_DAYS_MAX'],
-  ])('every process refuses %s of an earlier release, and names %s instead', (name, instead) => {
-    expect(variableNames).not.toContain(name)
-    expect(variableNames).toContain(instead)
-    for (const use of ['serve', 'database', 'none'] as const)
-      expect(problemsOf({ ...production, [name]: '7' }, use)).toEqual([
-        expect.stringMatching(new RegExp(`^${name}: .*; unset it, and set ${instead}\\b`)),
-      ])
-    expect(problemsOf({ [name]: ' ' })).toEqual([])
-  })
-
   test('production has no Dev sign-in', () => {
     expect(readConfig({}).auth.dev).toBe(true)
     expect(readConfig(production).auth.dev).toBe(false)

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseUserId } from '../../src/lib/ids.ts'
+import { parseHandle } from '../../src/lib/ids.ts'
 import { checkedText } from '../../src/lib/text.ts'
 import { parseUrl } from '../../src/lib/url.ts'
 import { facetsMax, findFacets, nameFacets } from '../../src/posts/facets.ts'
@@ -118,7 +118,7 @@ test('facets are in order, do not overlap, and cut out what their kind says', ()
       expect(end).toBeLessThanOrEqual(points.length)
       const part = points.slice(start, end).join('')
       expect([handle, tag, url].filter((one) => one !== null)).toHaveLength(1)
-      if (kind === 'MENTION') expect(parseUserId(part.slice(1).toLowerCase())).toBe(handle)
+      if (kind === 'MENTION') expect(parseHandle(part.slice(1).toLowerCase())).toBe(handle)
       if (kind === 'HASHTAG') expect(part.slice(1)).toBe(tag)
       if (kind === 'HASHTAG') expect(tag).toMatch(tagForm)
       if (kind === 'HASHTAG') expect(tag).toMatch(/\p{L}/u)

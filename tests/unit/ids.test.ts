@@ -131,13 +131,13 @@ describe('neighbour', () => {
 
 describe('parsing', () => {
   test.each(['a', 'ann', 'a.b-c_d', '0', 'a'.repeat(64)])('%s is a handle', (text) => {
-    expect(parseUserId(text)).toBe(text)
+    expect([parseHandle(text), parseUserId(text)]).toEqual([text, text])
   })
 
-  test.each(['', 'A', '.a', 'a.', '-', 'a b', '$ne', 'a\n', 'é', 'a'.repeat(65)])(
-    '%j is not a handle',
+  test.each(['', '.a', 'a.', '-', 'a b', '$ne', 'a\n', 'é', 'a'.repeat(65)])(
+    '%j is no handle, and no id of an account',
     (text) => {
-      expect(parseUserId(text)).toBeUndefined()
+      expect([parseHandle(text), parseUserId(text)]).toEqual([undefined, undefined])
     },
   )
 

@@ -5,9 +5,6 @@ import { isRouter } from '../deployment.ts'
 import { type ClusterState, type PlannedCommand, ShardingError, type ShardState } from './plan.ts'
 import type { ZoneRange } from './zone-ranges.ts'
 
-/** How many ids decide the first ranges. */
-const sampleSize = 10_000
-
 /** What the config database and `listShards` answer about a database. */
 export interface ClusterAnswers {
   /** The answer of `listShards`. */
@@ -18,7 +15,6 @@ export interface ClusterAnswers {
   readonly tags: readonly Document[]
   /** The names of the indexes of each existing collection of the database. */
   readonly indexes: ReadonlyMap<string, ReadonlySet<string>>
-  readonly sample: readonly string[]
 }
 
 /** The state of a cluster from its answers. */
@@ -41,11 +37,11 @@ export function toClusterState(database: string, answers: ClusterAnswers): Clust
       return [name, { ...state, indexNames: indexNames ?? new Set<string>() }] as const
     }),
   )
-  return { shards, collections, sample: answers.sample }
+  return { shards, collections }
 }
 
 /**
- * Loads the state of the cluster. Writes nothing. Five commands, and one for each collection.
+ * Loads the state of the cluster. Writes nothing. Four commands, and one for each collection.
  * @throws {ShardingError} if the client is not connected to a router of a sharded cluster.
  */
 export async function loadClusterState(client: MongoClient, db: Db): Promise<ClusterState> {
@@ -63,7 +59,6 @@ export async function loadClusterState(client: MongoClient, db: Db): Promise<Clu
     sharded: await config.collection('collections').find().toArray(),
     tags: await config.collection('tags').find().toArray(),
     indexes,
-    sample: await sampleAccounts(db),
   })
 }
 
@@ -98,12 +93,4 @@ export async function applySharding(
     }
     onDone(planned)
   }
-}
-
-async function sampleAccounts(db: Db): Promise<string[]> {
-  const users = await db
-    .collection<{ _id: string }>('users')
-    .aggregate<{ _id: string }>([{ $sample: { size: sampleSize } }, { $project: { _id: 1 } }])
-    .toArray()
-  return users.map(({ _id }) => _id)
 }

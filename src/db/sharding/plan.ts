@@ -2,7 +2,7 @@ import { BSON, type Document } from 'mongodb'
 import type { CollectionSpec, IndexSpec } from '../collections.ts'
 import { buildOptions, clusteredOptions, toIndexModel } from '../indexes.ts'
 import { assignRanges } from './assign-ranges.ts'
-import { cutMinted, splitAccounts } from './split-accounts.ts'
+import { splitAccounts } from './split-accounts.ts'
 import {
   type AccountRanges,
   accountRangesIn,
@@ -16,8 +16,6 @@ export interface ClusterState {
   readonly shards: readonly ShardState[]
   /** The collections of the database, by name. */
   readonly collections: ReadonlyMap<string, CollectionState>
-  /** Ids of existing accounts, in any order. */
-  readonly sample: readonly string[]
 }
 
 export interface ShardState {
@@ -104,7 +102,7 @@ function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: C
   const stored = storedRanges(state.collections.get(anchor) ?? unknown)
   const staying = state.shards.filter(({ draining }) => !draining)
   const count = staying.length * rangesPerShard
-  const splits = stored?.splits ?? splitAccounts(count, state.sample)
+  const splits = stored?.splits ?? splitAccounts(count)
   const assigned = stored?.zones ?? splits.map(() => undefined).concat(undefined)
   const isNew = joiningTest(catalogue, state, stored)
   const joining = staying.filter(isNew).map(ownZone)
@@ -116,10 +114,8 @@ function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: C
       `The ${sharing.size} shards need at least as many ranges of accounts, and ${anchor} has ${shared.length}: split ranges with updateZoneKeyRange, then run the command again.`,
     )
   }
-  const shares = { splits, zones: assignRanges(assigned, { live, joining, isOperators }) }
-  const cut = cutMinted(shares, count / 2, (zone) => zone === undefined || !isOperators(zone))
-  const zones = assignRanges(cut.zones, { live, joining: [], isOperators })
-  const accounts: AccountRanges = { splits: cut.splits, zones }
+  const zones = assignRanges(assigned, { live, joining, isOperators })
+  const accounts: AccountRanges = { splits, zones }
   const added = staying
     .map((shard) => ({ shard: shard.name, zone: ownZone(shard), zones: shard.zones }))
     .filter((shard) => joining.includes(shard.zone) && zones.includes(shard.zone))

@@ -7,12 +7,7 @@ import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import type { PostId, UserId } from '../../lib/ids.ts'
 import type { EntryReader } from '../entry-reader.ts'
 import { backfillKind } from '../registry/backfill-jobs.ts'
-import {
-  changedSince,
-  type Registration,
-  type Registry,
-  splitRanges,
-} from '../registry/registry.ts'
+import type { Registration, Registry } from '../registry/registry.ts'
 import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 import { type StoredTimelines, segmentSize } from '../strategies/strategy.ts'
 import type { Delivery } from './delivery.ts'
@@ -152,13 +147,13 @@ export class Backfill {
     const continuesInMs = await registry.settle(registration, now())
     if (continuesInMs > 0) return { continuesInMs }
     const job = { kind: backfillKind, payload: { strategy: name, epoch } }
-    const open = splitRanges(registration)
+    const open = registration.split ?? []
     if (open.length > 0) {
       const left = open.filter(({ done }) => !done).map(({ after, upTo }) => toRange(after, upTo))
       return ranges.split(run, job, left)
     }
     const { covered, readers } = registration
-    const since = changedSince(registration)
+    const since = registration.changedSince
     const changed = since && { since, total: readers?.total ?? 0 }
     const cut = descriptors[name].backfilled ? await this.readers.cut(covered, changed) : []
     if (cut.length < 2) return this.fillRange(payload, run)
@@ -180,13 +175,13 @@ export class Backfill {
       const begun = performance.now()
       const registration = await this.findRegistration(payload)
       if (!registration) return undefined
-      const own = range && splitRanges(registration).find(({ after }) => after === range.after)
+      const own = range && registration.split?.find(({ after }) => after === range.after)
       if (range && (!own || own.done)) return undefined
       const { covered } = own ?? registration
       const readers = descriptors[name].backfilled
         ? await this.readers.loadAfter(covered, count, {
             upTo: range?.upTo,
-            changedSince: changedSince(registration),
+            changedSince: registration.changedSince,
           })
         : []
       await filler.fillReaders(registration, readers, run.signal)

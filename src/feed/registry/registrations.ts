@@ -17,7 +17,7 @@ import {
 } from './backfill-jobs.ts'
 import { estimateReaders } from './estimate-readers.ts'
 import { missingOptions, type Options } from './options.ts'
-import { changedSince, unsettled } from './registry.ts'
+import { unsettled } from './registry.ts'
 import { removeStoredBatch, takenOver } from './remove-stored.ts'
 
 /** The parts that {@link Registrations} works with. */
@@ -107,7 +107,8 @@ export class Registrations {
     const own = { _id: name, epoch, dropping: true as const }
     const begun = await this.runExclusive(async (tx) => {
       const { _id, ...begin } = { ...own, covered: '', complete: false }
-      const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin }, tx)
+      const end = { split: '', changedSince: '' } as const
+      const { matchedCount } = await strategies.updateOne({ _id }, { $set: begin, $unset: end }, tx)
       if (matchedCount === 1) await this.parts.outbox.cancel(tx, backfillsAndRanges([name]))
       return matchedCount === 1
     })
@@ -151,14 +152,14 @@ export class Registrations {
     const since = toObjectId(epoch)
     await user_stats.updateMany({ _id: { $in: [...readers] } }, { $set: { imported: since } }, tx)
     // Of a strategy that is being filled because of an import, readers of earlier batches are left.
-    const covering = registered.filter((doc) => doc.complete || changedSince(doc))
+    const covering = registered.filter((doc) => doc.complete || doc.changedSince)
     const updates = covering.map((doc) => ({
       updateOne: {
         filter: { _id: doc._id },
         update: {
           $set: {
             ...{ epoch: since, covered: '', complete: false },
-            changed: { epoch: since, since: lowerOf(changedSince(doc), since) },
+            changedSince: lowerOf(doc.changedSince, since),
             readers: {
               done: 0,
               total: readers.length + (doc.complete ? 0 : (doc.readers?.total ?? 0)),
@@ -250,7 +251,7 @@ export class Registrations {
     }
     await this.parts.collections.strategies.updateMany(
       { _id: { $in: names } },
-      { $set: { ...uncovered, ...readers }, $unset: { split: '', floor: '' } },
+      { $set: { ...uncovered, ...readers }, $unset: { split: '', floor: '', changedSince: '' } },
       { session: tx.session },
     )
     await this.parts.outbox.cancel(tx, backfillsAndRanges(names))

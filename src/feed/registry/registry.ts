@@ -59,18 +59,10 @@ export const isBackfilled = (registration: StrategyDoc | undefined, reader: User
   registration !== undefined &&
   (registration.complete ||
     reader <= registration.covered ||
-    splitRanges(registration).some((range) => isCovered(range, reader)))
+    registration.split?.some((range) => isCovered(range, reader)) === true)
 
 const isCovered = ({ after, upTo, covered, done }: CoveredRange, reader: UserId): boolean =>
   reader > after && (done ? upTo === undefined || reader <= upTo : reader <= covered)
-
-/** The ranges that are back-filled separately. */
-export const splitRanges = ({ split, epoch }: StrategyDoc): readonly CoveredRange[] =>
-  split?.epoch.equals(epoch) ? split.ranges : []
-
-/** The first import whose readers are back-filled, if no other reader is. */
-export const changedSince = ({ changed, epoch }: StrategyDoc) =>
-  changed?.epoch.equals(epoch) ? changed.since : undefined
 
 /** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
 export const isSameRegistration = (
@@ -198,12 +190,9 @@ export class Registry {
     ranges: readonly KeyRange[],
     { session }: Tx,
   ): Promise<void> {
-    const split = {
-      epoch: toObjectId(epoch),
-      ranges: ranges.map((range) => ({ ...range, covered: range.after })),
-    }
+    const split = ranges.map((range) => ({ ...range, covered: range.after }))
     await this.strategies.updateOne(
-      { _id: name, epoch: split.epoch },
+      { _id: name, epoch: toObjectId(epoch) },
       { $set: { split } },
       { session },
     )
@@ -220,14 +209,13 @@ export class Registry {
     { after }: KeyRange,
     { covered, done }: { readonly covered: UserId | undefined; readonly done: number },
   ): Promise<void> {
-    const id = toObjectId(epoch)
     await this.strategies.updateOne(
-      { _id: name, epoch: id, 'split.epoch': id, 'split.ranges.after': after },
+      { _id: name, epoch: toObjectId(epoch), 'split.after': after },
       {
         // A worker that has lost its lease never moves the position back.
         ...(covered === undefined
-          ? { $set: { 'split.ranges.$.done': true } }
-          : { $max: { 'split.ranges.$.covered': covered } }),
+          ? { $set: { 'split.$.done': true } }
+          : { $max: { 'split.$.covered': covered } }),
         $inc: { 'readers.done': done },
       },
       requestTimeout,
@@ -239,14 +227,10 @@ export class Registry {
    * One command.
    */
   async markComplete(name: MaterialisedName, epoch: PostId): Promise<void> {
-    const id = toObjectId(epoch)
-    const isOpen = {
-      'split.epoch': id,
-      'split.ranges': { $elemMatch: { done: { $exists: false } } },
-    }
+    const isOpen = { split: { $elemMatch: { done: { $exists: false } } } }
     await this.strategies.updateOne(
-      { _id: name, epoch: id, $nor: [isOpen] },
-      { $set: { complete: true }, $unset: { split: '', settlesAt: '', changed: '' } },
+      { _id: name, epoch: toObjectId(epoch), $nor: [isOpen] },
+      { $set: { complete: true }, $unset: { split: '', settlesAt: '', changedSince: '' } },
       requestTimeout,
     )
   }

@@ -26,6 +26,9 @@ interface CountedUser extends Partial<Readonly<Record<(typeof userCounters)[numb
   readonly stats?: UserStatsDoc
 }
 
+/** What a deleted account states that no document names. No account has an empty handle or subject. */
+const noNames = { handle: '', subject: '' } as const
+
 /** Documents that an id lacks, or has and should not have. */
 type Problem = 'NO_COUNTERS' | 'NO_ACCOUNT' | 'SPARE_COUNTERS' | 'NO_JOB'
 
@@ -83,7 +86,9 @@ export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
     if (opened.length > 0) await stats.open(tx, opened)
     if (spare.length > 0) await stats.close(tx, spare)
     const now = new Date(run.now())
-    const gone = those('NO_ACCOUNT').map((_id) => ({ _id, createdAt: now, deletedAt: now }))
+    const gone = those('NO_ACCOUNT').map((_id) => ({
+      ...{ _id, ...noNames, createdAt: now, deletedAt: now },
+    }))
     if (gone.length > 0) await collections.users.insertMany(gone, { session: tx.session })
     const jobs = those('NO_ACCOUNT', 'NO_JOB').map((user) => ({
       ...{ kind: deletionKind, payload: { user } },

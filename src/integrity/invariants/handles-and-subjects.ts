@@ -171,10 +171,7 @@ async function readEvidence(
 ): Promise<Evidence> {
   const keysOf = (account: NamedAccount) => {
     const former = collection === 'handles' ? keptHandles(account, run.now()) : []
-    return [
-      statedName(collection, account)?.key ?? [],
-      ...former.map(({ handle }) => handle),
-    ].flat()
+    return [statedName(collection, account) ?? [], ...former.map(({ handle }) => handle)].flat()
   }
   const docs = await readNames(run, collection, accounts.flatMap(keysOf), at)
   const doubtful = accounts.filter((account) => !isSettled(collection, account, docs))
@@ -204,19 +201,17 @@ function wrongName(evidence: Evidence, account: NamedAccount): Problem | undefin
   const { collection, docs, claims } = evidence
   if (isSettled(collection, account, docs)) return undefined
   const stated = statedName(collection, account)
-  const doc = docs.get(stated?.key ?? '')
+  const doc = docs.get(stated ?? '')
   if (doc && isMalformed(collection, doc)) return undefined
-  const name = stated && isName(collection, stated.key) ? { key: stated.key } : undefined
+  const name = isName(collection, stated) ? { key: stated } : undefined
   const [other, ...more] = claims.namesOf(account)
   if (other === undefined) {
     if (claims.isInDoubt(account)) return { isStated: true, reason: reasons.malformed }
     if (name) return { name, isStated: true, reason: reasonAgainst(evidence, account, name.key) }
-    // An import opens an account without a subject if the subject has an account.
-    const hasNone = collection === 'subjects' && !(naming[collection] in account)
-    return hasNone ? undefined : { isStated: true, reason: reasons.unknown }
+    return { isStated: true, reason: reasons.unknown }
   }
   const reason = name && reasonAgainst(evidence, account, name.key)
-  const isFalse = !name || stated?.isImplied || reason === reasons.shared
+  const isFalse = !name || reason === reasons.shared
   if (isFalse && more.length === 0 && !claims.hasRival(other, account._id)) {
     return { name: { key: other }, isStated: false }
   }
@@ -316,7 +311,7 @@ async function readSpare(
     const holder = holders.get(account)
     return holder && holder !== 'UNKNOWN' ? [holder] : []
   })
-  const keys = holding.flatMap((one) => statedName(collection, one)?.key ?? [])
+  const keys = holding.flatMap((one) => statedName(collection, one) ?? [])
   const theirs = await readNames(run, collection, keys, at)
   const names = spare.map(({ _id }) => _id)
   const claims = await readClaims(run, collection, { keys: names }, at)

@@ -4,6 +4,7 @@ import { highestId, lowestId, toObjectId } from '../../../src/db/object-id.ts'
 import { engagementKinds } from '../../../src/engagement/kinds.ts'
 import { feedStrategyNames } from '../../../src/feed/strategies/list.ts'
 import { type TimeId, timeIdAt } from '../../../src/lib/ids.ts'
+import { storedNames } from '../../support/services.ts'
 
 /** Documents in each collection, enough to detect a command that reads all of them. */
 export const documentsEach = 4_000
@@ -159,7 +160,7 @@ export async function fill(collections: Collections): Promise<void> {
     await collection.insertMany(docs as never[], { ordered: false })
   }
   const { users, user_stats, timeline_cache, strategies } = collections
-  await users.insertOne({ _id: hot, createdAt: new Date(startMs) })
+  await users.insertOne({ _id: hot, ...storedNames(hot), createdAt: new Date(startMs) })
   await user_stats.insertOne({ _id: hot, followers: 1_000, following: 1_000, posts: 1_000 })
   await timeline_cache.insertOne({
     _id: hot,

@@ -46,6 +46,14 @@ export const handleDamages: readonly Damage[] = [
   },
   {
     name: 'an account lacks its handle and subject',
+    noticed: ({ a }) => [`L3 shape users ${a}`],
+    answer: 'repaired',
+    clients: 'no profile',
+    inject: ({ services, a }) =>
+      services.collections.users.updateOne({ _id: a }, { $unset: { handle: '', subject: '' } }),
+  },
+  {
+    name: 'an account has an empty handle and subject',
     noticed: ({ a }) => [`L6 handle ${a} "${a}"`, `L6 subject ${a} "${keyOf(a)}"`],
     answer: 'repaired',
     clients: 'no user under the handle',
@@ -80,7 +88,7 @@ export const handleDamages: readonly Damage[] = [
     name: 'a handle and a subject have no account',
     noticed: ({ x }) => [`L6 spare-handle "${x}"`, `L6 spare-subject "${keyOf(x)}"`],
     answer: 'repaired',
-    clients: 'nothing',
+    clients: 'a handle that no one can take',
     inject: async ({ services, x }) => {
       await services.collections.handles.insertOne({ _id: x, account: x })
       await services.collections.subjects.insertOne({ _id: keyOf(x), account: x })

@@ -5,7 +5,7 @@ import { Report } from '../../../src/integrity/report.ts'
 import { reconcile } from '../../../src/integrity/run.ts'
 import type { Handle, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
-import { subjectKey, subjectOfKey } from '../../../src/users/subjects.ts'
+import { subjectOfKey } from '../../../src/users/subjects.ts'
 import { subjectOf } from '../../support/services.ts'
 import { newId, verified } from '../../support/verify.ts'
 
@@ -26,27 +26,15 @@ export interface NamedScene {
 const until = new Date('2099-01-01')
 const createdAt = new Date('2020-01-01')
 
-/** The forms that accounts have: with a minted id, of an earlier release, and renamed since. */
-export const accountForms = ['minted', 'early', 'renamed'] as const
-export type AccountForm = (typeof accountForms)[number]
-
 /** Five characters that no other scene has. */
 const tagOf = (at: number): string => `t${at.toString(16).padStart(4, '0')}`
 
-function sceneOf(tag: string, form: AccountForm): NamedScene {
-  const isMinted = form === 'minted'
-  const account = (isMinted ? `A${tag}00000` : `a-${tag}`) as UserId
-  const other = `O${tag}00000` as UserId
-  const handle = form === 'early' ? account : `h-${tag}`
-  const former = form === 'renamed' ? account : `f-${tag}`
-  const subject = isMinted ? `https://id.example s-${tag}` : ` ${account}`
-  const hasFormer = form !== 'early'
+function sceneOf(tag: string): NamedScene {
+  const [account, other] = [`A${tag}00000` as UserId, `O${tag}00000` as UserId]
+  const [handle, former] = [`h-${tag}`, `f-${tag}`]
+  const subject = `https://id.example s-${tag}`
   const theirs = { handle: `o-${tag}`, subject: ` o-${tag}` }
-  const states = {
-    ...(form !== 'early' && { handle }),
-    ...(hasFormer && { formerHandles: [{ handle: former, until }] }),
-    ...(isMinted && { subject }),
-  }
+  const states = { handle, formerHandles: [{ handle: former, until }], subject }
   return {
     ...{ account, other, handle, former, subject },
     documents: [
@@ -55,7 +43,7 @@ function sceneOf(tag: string, form: AccountForm): NamedScene {
       ['user_stats', { _id: account, followers: 0, following: 0, posts: 1 }],
       ['user_stats', { _id: other, followers: 0, following: 0, posts: 0 }],
       ['handles', { _id: handle, account }],
-      ...(hasFormer ? ([['handles', { _id: former, account, until }]] as const) : []),
+      ['handles', { _id: former, account, until }],
       ['handles', { _id: theirs.handle, account: other }],
       ['subjects', { _id: subject, account }],
       ['subjects', { _id: theirs.subject, account: other }],
@@ -158,13 +146,9 @@ export const nameDamages: readonly NameDamage[] = [
 ]
 
 /** Damages of the same account. */
-export interface NameCase {
-  readonly form: AccountForm
-  readonly damages: readonly NameDamage[]
-}
+export type NameCase = readonly NameDamage[]
 
-export const nameOfCase = ({ form, damages }: NameCase): string =>
-  `${form}: ${damages.map(({ name }) => name).join(' and ')}`
+const nameOfCase = (damages: NameCase): string => damages.map(({ name }) => name).join(' and ')
 
 const collections: readonly NamedCollection[] = ['users', 'user_stats', 'handles', 'subjects']
 const open = ({ collections: all }: Services, name: NamedCollection) =>
@@ -192,7 +176,7 @@ export async function problemsOfNames(
   services: Services,
   cases: readonly NameCase[],
 ): Promise<string[]> {
-  const scenes = cases.map(({ form }, at) => sceneOf(tagOf(at), form))
+  const scenes = cases.map((_, at) => sceneOf(tagOf(at)))
   for (const name of collections) {
     const docs = scenes.flatMap(({ documents }) =>
       documents.flatMap(([collection, doc]) => (collection === name ? [doc] : [])),
@@ -208,7 +192,7 @@ export async function problemsOfNames(
     ...{ users: new Map(whole.users), user_stats: new Map(whole.user_stats) },
     ...{ handles: new Map(whole.handles), subjects: new Map(whole.subjects) },
   }
-  for (const [at, { damages }] of cases.entries()) {
+  for (const [at, damages] of cases.entries()) {
     const scene = scenes[at] as NamedScene
     for (const { collection, idOf, change } of damages) {
       const doc = damaged[collection].get(idOf(scene))
@@ -294,7 +278,7 @@ async function problemsOf(
   }
   const names = [
     { collection: 'handles', key: handle },
-    ...(whole.handles.has(former) ? ([{ collection: 'handles', key: former }] as const) : []),
+    { collection: 'handles', key: former },
     { collection: 'subjects', key: subject },
   ] as const
   const isForeign = (doc: Document | undefined) =>
@@ -356,11 +340,11 @@ async function take(services: Services, collection: 'handles' | 'subjects', key:
 
 /** Whether an account says that it has a name, and not that this has ended. */
 function statesName(owner: Document, collection: 'handles' | 'subjects', key: string): boolean {
-  const { _id, handle, subject, formerHandles } = owner
-  if (collection === 'subjects') return (subject ?? ` ${_id}`) === key
+  const { handle, subject, formerHandles } = owner
+  if (collection === 'subjects') return subject === key
   const former: readonly Document[] = Array.isArray(formerHandles) ? formerHandles : []
   const kept = former.filter(({ until: end }) => !(end instanceof Date && end <= createdAt))
-  return (handle ?? _id) === key || kept.some((one) => one.handle === key)
+  return handle === key || kept.some((one) => one.handle === key)
 }
 
 const textOf = (doc: Document | undefined): string => JSON.stringify(doc) ?? 'none'
@@ -370,8 +354,6 @@ function namesIn(name: NamedCollection, doc: Document | undefined): string {
   if (name === 'user_stats') return 'any'
   if (!doc) return 'none'
   if (name !== 'users') return textOf({ account: doc.account, isKept: doc.until !== undefined })
-  const { _id, deletedAt, createdAt: created } = doc
-  const handle = doc.handle ?? _id
-  const subject = doc.subject ?? subjectKey({ issuer: '', sub: _id })
+  const { handle, subject, deletedAt, createdAt: created } = doc
   return textOf({ handle, subject, deletedAt, created })
 }

@@ -107,7 +107,7 @@ export class Deliveries {
   }
 
   /** Claims a job as a worker does when the lease before is over. @returns undefined if the job does not exist. */
-  private async claim({ _id, about = null }: JobDoc): Promise<Job | undefined> {
+  private async claim({ _id, about }: JobDoc): Promise<Job | undefined> {
     const lease = { leased: randomUUID(), runAt: new Date(Date.now() + leaseMs) }
     const doc = await this.collections.outbox.findOneAndUpdate(
       { about, _id },

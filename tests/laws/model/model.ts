@@ -3,7 +3,7 @@ import { DomainError, type ErrorCode } from '../../../src/errors.ts'
 import type { PostId, PostRef, TimeId, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
 import type { Services } from '../../../src/services.ts'
-import { handle } from '../../support/services.ts'
+import { handle, namesOf } from '../../support/services.ts'
 
 /** The outcome of a write: whether it changed anything, or the code of its error. */
 export type Outcome = 'changed' | 'unchanged' | ErrorCode
@@ -277,7 +277,7 @@ export class Actors {
     })
     switch (op.kind) {
       case 'createUser':
-        return both(users.create(a, { name: a }), model?.createUser(a))
+        return both(users.create(a, { ...namesOf(a), name: a }), model?.createUser(a))
       case 'deleteUser':
         return both(
           users.delete(a).then(({ changed }) => changed),

@@ -15,6 +15,7 @@ import { createServices, type Services } from '../../../src/services.ts'
 import { sameLimits } from '../../support/engagement.ts'
 import type { TestDatabase } from '../../support/mongo.ts'
 import { compiledProgram } from '../../support/process.ts'
+import { namesOf } from '../../support/services.ts'
 import { type Dice, diceOf, oneOf, people } from '../model/drift.ts'
 
 /** The options of a child process. */
@@ -130,9 +131,11 @@ async function anyWrite(services: Services, posts: PostRef[], dice: Dice): Promi
     case 1:
       return restrictions.unblock(one, other)
     case 2:
-      return dice(3) === 0 ? users.delete(one) : users.create(one, { name: 'again' })
+      return dice(3) === 0
+        ? users.delete(one)
+        : users.create(one, { ...namesOf(one), name: 'again' })
     case 3:
-      return users.create(one, { name: 'again' })
+      return users.create(one, { ...namesOf(one), name: 'again' })
     case 4:
     case 5: {
       const author = oneOf([...wild, ...stars, ...owners], dice)

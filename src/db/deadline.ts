@@ -12,17 +12,16 @@ const writeMsMax = 12_000
 export const writesSettleMs =
   writeMsMax + transactionBounds.answerMsMax + 2 * clockSkewMaxMs + 2_000
 
-/** A write with its deadline. A write of a process of an earlier release has none. */
+/** A write with its deadline. */
 export interface Timed {
-  readonly deadline?: Date
+  readonly deadline: Date
 }
 
 /** Until when a try of a write may begin. @param beganAt in milliseconds since 1970, by the database's clock. */
 export const deadlineOf = (beganAt: number): Date => new Date(beganAt + writeMsMax)
 
 /** Whether no try of a write may begin any more. @param now in milliseconds since 1970, by the database's clock. */
-export const isLate = ({ deadline }: Timed, now: number): boolean =>
-  deadline !== undefined && now >= deadline.getTime()
+export const isLate = ({ deadline }: Timed, now: number): boolean => now >= deadline.getTime()
 
 /** The answer to a write whose deadline has passed. */
 export const tooLate = (): DomainError =>

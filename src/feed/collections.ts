@@ -72,8 +72,8 @@ export interface StrategyDoc {
   /** The timelines of readers up to this id are back-filled. */
   readonly covered: string
   /**
-   * The ranges of readers beyond `covered` that are back-filled separately. Of another epoch, they mean nothing: a
-   * previous release leaves them when it begins a new epoch.
+   * The ranges of readers beyond `covered` that are back-filled separately. Of another epoch, they
+   * mean nothing.
    */
   readonly split?: { readonly epoch: ObjectId; readonly ranges: readonly CoveredRange[] }
   /** Whether all timelines are back-filled. */

@@ -83,16 +83,13 @@ export class Checkpoints {
     )
     if (!stored) throw new Error('an upsert returned nothing')
     if (stored.session) await this.imports.db.admin().command({ killSessions: [stored.session] })
-    return fromDoc(stored, zero)
+    return fromDoc(stored)
   }
 
   /** Reads the checkpoint again. One command. */
-  async reload<Counter extends string>({
-    id,
-    counts,
-  }: Checkpoint<Counter>): Promise<Checkpoint<Counter>> {
+  async reload<Counter extends string>({ id }: Checkpoint<Counter>): Promise<Checkpoint<Counter>> {
     const stored = await this.imports.findOne({ _id: id })
-    if (stored) return fromDoc(stored, counts)
+    if (stored) return fromDoc(stored)
     throw new DomainError('CONFLICT', 'The record of this import was deleted while the import ran')
   }
 
@@ -145,11 +142,7 @@ export function importedId<Id extends TimeId>(importId: string, atMs: number, pl
 /** What all ids of one import at one time begin with. */
 export const importOf = (id: TimeId): string => id.slice(0, 16)
 
-/** @param others for the counters that an earlier release did not store. */
-function fromDoc<Counter extends string>(
-  doc: ImportDoc,
-  others: Counts<Counter>,
-): Checkpoint<Counter> {
+function fromDoc<Counter extends string>(doc: ImportDoc): Checkpoint<Counter> {
   const { startedAt, position, done, counts } = doc as unknown as Checkpoint<Counter>
-  return { id: doc._id, startedAt, position, done, counts: { ...others, ...counts } }
+  return { id: doc._id, startedAt, position, done, counts }
 }

@@ -129,9 +129,6 @@ describe.each(sampledFollowing(1))('%s', (following) => {
         session: { id: expect.anything() },
       },
     ])
-    // As an earlier release stored it.
-    const counts = { users: 15, edges: 50, unknown: 0 }
-    await database.collections.imports.updateMany({}, { $set: { counts } })
     await graph()
     expect(await stored()).toEqual([record('graph', 301, { users: 60, edges: 300, ...skipped })])
   })

@@ -56,8 +56,6 @@ export interface Config {
     /** Whether an embedded mongod may be used: it has no authentication. */
     readonly mayEmbed: boolean
     readonly name: string
-    /** The database of a release that did not read the path of `uri`, which alone names another one. */
-    readonly formerName?: string | undefined
     readonly dataFolder: string
   }
   readonly following: FollowingMode
@@ -142,7 +140,6 @@ export function readCommonConfig(
       uri: isEmbedded ? undefined : e.MONGODB_URI,
       mayEmbed,
       name: e.MONGODB_DATABASE ?? inPath ?? defaultDatabase,
-      formerName: inPath && inPath !== defaultDatabase ? defaultDatabase : undefined,
       dataFolder: e.FEEDLINE_DATA,
     },
     following: e.FOLLOWING,

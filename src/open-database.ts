@@ -1,17 +1,19 @@
 import { type Config, ConfigError } from './config.ts'
 import { type ClientProfile, connect } from './db/client.ts'
 import { DatabaseClock } from './db/clock.ts'
-import type { MetaDoc, StrategyDoc } from './db/collections.ts'
 import { applyIndexes } from './db/indexes.ts'
 import { lifetimeWarning } from './db/lifetime.ts'
 import { migrate } from './db/migrations/migrate.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { checkVersion, openSchema, readSchema } from './db/schema-version.ts'
-import { isUnauthorized, UriCheck } from './db/unreachable.ts'
+import { UriCheck } from './db/unreachable.ts'
 import { openEmbedded } from './extensions.ts'
 import { orDispose } from './lib/or-dispose.ts'
 
-/** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
+/**
+ * A database that fits the configuration. Disposing of it closes the client, then gives the mongod
+ * back.
+ */
 export interface OpenDatabase extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
@@ -19,7 +21,10 @@ export interface OpenDatabase extends AsyncDisposable {
   readonly clock: DatabaseClock
   /** One line for the log: which database this is. */
   readonly description: string
-  /** Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which may come back. */
+  /**
+   * Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which
+   * may come back.
+   */
   readonly lost: Promise<string>
 }
 
@@ -30,24 +35,28 @@ export type DatabaseConfig = Pick<Config, 'database' | 'following'>
 export interface OpenOptions {
   readonly profile: ClientProfile
   /**
-   * Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written.
-   * `forImport` leaves out the indexes that `buildAfterImport` builds.
+   * Records on a fresh database how it is built, and creates missing collections and indexes; else
+   * nothing is written. `forImport` leaves out the indexes that `buildAfterImport` builds.
    */
   readonly prepare: boolean | 'forImport'
-  /** Opens a database of any schema version as it is, for a migration. Default: refuses it. */
+  /** Opens a database of any schema version that a release has, for a migration. Default: no. */
   readonly anyVersion?: true
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
-  /** Receives warnings for the operator about the database or this host's clock, at any time. Default: `log`. */
+  /**
+   * Receives warnings for the operator about the database or this host's clock, at any time.
+   * Default: `log`.
+   */
   readonly warn?: (line: string) => void
 }
 
 /**
- * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it. An embedded
- * database that is prepared, is migrated first if it has an older schema version.
- * @throws {SchemaVersionError} when the database has another schema version; {ConfigError} when it was built with the
- *   other following mode; {UnreachableError}; the errors of {@link openEmbedded}; {Error} when the database's clock cannot be read; driver
- *   errors.
+ * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses
+ * it. An embedded database that is prepared, is migrated first if it has an older schema version.
+ * @throws {SchemaVersionError} when the database has another schema version, or is of a build
+ *   before 0.1.0; {ConfigError} when it was built with the other following mode;
+ *   {UnreachableError}; the errors of {@link openEmbedded}; {Error} when the database's clock
+ *   cannot be read; driver errors.
  */
 export async function openDatabase(
   config: DatabaseConfig,
@@ -76,7 +85,7 @@ export async function openDatabase(
     }
     if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
-    if (anyVersion) await checkData(client, config.database)
+    if (anyVersion) await readSchema(client.db(name))
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
     if (lifetime) warn(lifetime)
@@ -91,7 +100,10 @@ export async function openDatabase(
   }
 }
 
-/** The version and the mode come first: other indexes must not be created. Building one may take long. Closes the client. */
+/**
+ * The version and the mode come first: other indexes must not be created. Building one may take
+ * long. Closes the client.
+ */
 async function check(
   client: MongoClient,
   { database, following }: DatabaseConfig,
@@ -100,7 +112,6 @@ async function check(
   const { uri, name } = database
   try {
     const db = client.db(name)
-    await checkData(client, database)
     if (prepare && uri === undefined) {
       await migrate(db, { signal: new AbortController().signal, log })
     }
@@ -117,60 +128,4 @@ async function check(
   } finally {
     await client.close()
   }
-}
-
-/**
- * Checks that this release sees all data. Up to four commands.
- * @throws {ConfigError} if other releases have stored some of it elsewhere.
- */
-async function checkData(client: MongoClient, database: DatabaseConfig['database']): Promise<void> {
-  await checkFormer(client, database)
-  await checkTimelines(client.db(database.name))
-  await checkStrategies(client.db(database.name))
-}
-
-/**
- * A release that did not read the path of MONGODB_URI may have stored everything in its standard database. One command
- * if the path alone names the database, and one more if that is new.
- * @throws {ConfigError} then.
- */
-async function checkFormer(
-  client: MongoClient,
-  { name, formerName }: DatabaseConfig['database'],
-): Promise<void> {
-  if (!formerName || (await readSchema(client.db(name)))) return
-  const former = await readSchema(client.db(formerName)).catch((error: unknown) => {
-    // A user without rights on it never stored anything there.
-    if (isUnauthorized(error)) return undefined
-    throw error
-  })
-  if (!former) return
-  throw new ConfigError([
-    `MONGODB_URI: the database "${name}" in its path is new, and "${formerName}" has the data of a release that did not read the path; ` +
-      `set MONGODB_DATABASE=${formerName} to use them, or MONGODB_DATABASE=${name} to begin a new database`,
-  ])
-}
-
-/**
- * Earlier releases could store timelines on a cluster of their own, which a record in `meta` names. One command.
- * @throws {ConfigError}
- */
-async function checkTimelines(db: Db): Promise<void> {
-  const record = await db.collection<MetaDoc>('meta').findOne({ _id: 'timelines' })
-  if (!record) return
-  throw new ConfigError([
-    'TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
-  ])
-}
-
-/**
- * Earlier releases had a strategy HYBRID, whose inboxes nothing would maintain. One command.
- * @throws {ConfigError}
- */
-async function checkStrategies(db: Db): Promise<void> {
-  const strategies = db.collection<StrategyDoc>('strategies')
-  if (!(await strategies.findOne({ _id: 'HYBRID' }))) return
-  throw new ConfigError([
-    'FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX instead',
-  ])
 }

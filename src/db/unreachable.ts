@@ -15,7 +15,7 @@ const releases: Readonly<Record<number, string>> = {
 
 const unauthorizedCodes: ReadonlySet<unknown> = new Set([13, 8000])
 /** Whether the user of the connection may not do what it asked for. */
-export const isUnauthorized = (error: unknown): boolean =>
+const isUnauthorized = (error: unknown): boolean =>
   error instanceof MongoServerError && unauthorizedCodes.has(error.code)
 const authenticationFailedCode = 18
 const differsByCaseCode = 13_297

@@ -3,7 +3,6 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { BSON } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { schemaVersion } from '../../src/db/schema-version.ts'
 import {
   type BareMongod,
   bareMongod,
@@ -267,57 +266,11 @@ describe('a database that cannot be used', () => {
     expect(server.out()).not.toContain('hidden')
   })
 
-  test('a new database of the path does not hide the data of a release that did not read the path', async () => {
-    const env = { MONGODB_URI: `mongodb://root:hidden@${at('auth')}/fresh?authSource=admin` }
-    const stored = { _id: 'schema', version: schemaVersion, following: 'collection' }
-    await withUser('root', { insert: 'meta', documents: [stored] }, 'feedline')
-    for (const command of ['migrate', 'serve'])
-      expect(await sentenceOf(command, env)).toBe(
-        'invalid configuration: MONGODB_URI: the database "fresh" in its path is new, and "feedline" has the data of a release that did not read the path; set MONGODB_DATABASE=feedline to use them, or MONGODB_DATABASE=fresh to begin a new database',
-      )
-    for (const name of ['feedline', 'fresh']) {
-      const server = feedline(['serve'], { PORT: '0', ...env, MONGODB_DATABASE: name })
-      await server.says(/GraphQL: http/)
-      server.child.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-    }
-    const again = feedline(['serve'], { PORT: '0', ...env })
-    await again.says(/GraphQL: http/)
-    expect(again.out()).toContain('database fresh"')
-    again.child.kill('SIGTERM')
-    expect(await again.ended).toBe(0)
-  })
-
   test('a database whose name differs by case from another one is refused with both names', async () => {
     const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: database.name.toUpperCase() }
     await database.db.collection('things').insertOne({})
     expect(await sentenceOf('serve', env)).toContain(
       `it has the database "${database.name}", which differs from "${env.MONGODB_DATABASE}" by case alone; set MONGODB_DATABASE=${database.name}, or to another name.`,
     )
-  })
-
-  test('a database with timelines on a cluster of their own is refused with the way back', async () => {
-    const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: `${database.name}-moved` }
-    const meta = database.client.db(env.MONGODB_DATABASE).collection<{ _id: string }>('meta')
-    await meta.insertOne({ _id: 'timelines', hosts: ['timelines-1:27017'] } as never)
-    // After a migration, the release that knows the way back would no longer start.
-    for (const command of ['serve', 'worker', 'migrate'])
-      expect(await sentenceOf(command, env)).toBe(
-        'invalid configuration: TIMELINES_URI: this database stores its timelines on a cluster of their own, which this release does not read; run "feedline timelines move" of the previous release without TIMELINES_URI',
-      )
-    expect(await meta.countDocuments()).toBe(1)
-    await meta.drop()
-  })
-
-  test('a database that maintains HYBRID is refused with the way to INBOX, and nothing is changed', async () => {
-    const env = { MONGODB_URI: inject('mongoUri'), MONGODB_DATABASE: `${database.name}-hybrid` }
-    const db = database.client.db(env.MONGODB_DATABASE)
-    await db.collection('strategies').insertOne({ _id: 'HYBRID', complete: true } as never)
-    for (const command of ['serve', 'worker', 'migrate'])
-      expect(await sentenceOf(command, env)).toBe(
-        'invalid configuration: FEED_STRATEGY: this database maintains HYBRID, which this release does not have; run "feedline timelines drop HYBRID" of the previous release, and set INBOX instead',
-      )
-    expect(await db.collection('strategies').countDocuments()).toBe(1)
-    await db.dropDatabase()
   })
 })

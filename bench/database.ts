@@ -5,7 +5,6 @@ import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { openMongod } from '../packages/mongod/open.ts'
 import { connect } from '../src/db/client.ts'
 import { applyIndexes } from '../src/db/indexes.ts'
-import { setMarks } from '../src/db/marks.ts'
 import { readConfig } from '../src/environment.ts'
 import { createServices, type Services } from '../src/services.ts'
 
@@ -77,7 +76,6 @@ export async function openBenchDatabase(
   const name = `bench_${Date.now().toString(36)}`
   const { client, db, services } = await openServices(uri, name, env, clientOptions)
   await applyIndexes(db, 'collection')
-  await setMarks(db)
   return {
     uri,
     client,

@@ -59,7 +59,7 @@ interface Loaded {
 async function serve(
   config: AppConfig,
   log: Log,
-  { tracing, database, validators, trusted }: Opened & Loaded,
+  { tracing, database, deployment, validators, trusted }: Opened & Loaded,
 ): Promise<App> {
   const { client, db, clock } = database
   const services = createServices(client, db, config, { validators, now: clock.now })
@@ -72,10 +72,8 @@ async function serve(
   await rebuilds.checkStrategies()
   services.inline.start(services.tasks, log)
   services.feed.start(log)
-  if (config.feed.pageCacheMb > 0) {
-    const isAllowed = () => services.mechanisms.isOn('memory')
-    await services.memory.startOnce(isAllowed, new ChangeLog(db, followedFacts), log)
-  }
+  if (config.feed.pageCacheMb > 0 && !deployment.isSharded)
+    services.memory.start(new ChangeLog(db, followedFacts), log)
   const nudge = () => worker.nudge()
   const readiness = new Readiness(() => db.command({ ping: 1, maxTimeMS: 1_000 }))
   measureDatabase(database, services)

@@ -1,7 +1,6 @@
 import type { Config } from './config.ts'
 import type { Collections, featureCollections } from './db/collections.ts'
 import type { IdempotencyStore } from './db/idempotency.ts'
-import type { Mechanisms } from './db/mechanisms.ts'
 import type { Transactions } from './db/transaction.ts'
 import type { Reactions } from './events.ts'
 import type { FeedConfig } from './feed/config.ts'
@@ -31,7 +30,6 @@ export interface Core {
   readonly queue: JobQueue
   readonly inline: InlineRunner
   readonly outbox: Outbox
-  readonly mechanisms: Mechanisms
   /** What the process keeps in memory. */
   readonly memory: ProcessMemory
   readonly registry: Registry

@@ -10,7 +10,10 @@ import { UriCheck } from './db/unreachable.ts'
 import { openEmbedded } from './extensions.ts'
 import { orDispose } from './lib/or-dispose.ts'
 
-/** A database that fits the configuration. Disposing of it closes the client, then gives the mongod back. */
+/**
+ * A database that fits the configuration. Disposing of it closes the client, then gives the mongod
+ * back.
+ */
 export interface OpenDatabase extends AsyncDisposable {
   readonly client: MongoClient
   readonly db: Db
@@ -18,7 +21,10 @@ export interface OpenDatabase extends AsyncDisposable {
   readonly clock: DatabaseClock
   /** One line for the log: which database this is. */
   readonly description: string
-  /** Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which may come back. */
+  /**
+   * Resolves, with a sentence, should an embedded mongod end unasked; never for MONGODB_URI, which
+   * may come back.
+   */
   readonly lost: Promise<string>
 }
 
@@ -29,24 +35,28 @@ export type DatabaseConfig = Pick<Config, 'database' | 'following'>
 export interface OpenOptions {
   readonly profile: ClientProfile
   /**
-   * Records on a fresh database how it is built, and creates missing collections and indexes; else nothing is written.
-   * `forImport` leaves out the indexes that `buildAfterImport` builds.
+   * Records on a fresh database how it is built, and creates missing collections and indexes; else
+   * nothing is written. `forImport` leaves out the indexes that `buildAfterImport` builds.
    */
   readonly prepare: boolean | 'forImport'
-  /** Opens a database of any schema version as it is, for a migration. Default: refuses it. */
+  /** Opens a database of any schema version that a release has, for a migration. Default: no. */
   readonly anyVersion?: true
   /** Receives a line for each step that takes a while. */
   readonly log: (line: string) => void
-  /** Receives warnings for the operator about the database or this host's clock, at any time. Default: `log`. */
+  /**
+   * Receives warnings for the operator about the database or this host's clock, at any time.
+   * Default: `log`.
+   */
   readonly warn?: (line: string) => void
 }
 
 /**
- * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses it. An embedded
- * database that is prepared, is migrated first if it has an older schema version.
- * @throws {SchemaVersionError} when the database has another schema version; {ConfigError} when it was built with the
- *   other following mode; {UnreachableError}; the errors of {@link openEmbedded}; {Error} when the database's clock cannot be read; driver
- *   errors.
+ * Opens MONGODB_URI, or the embedded mongod of the data folder, beside any other process that uses
+ * it. An embedded database that is prepared, is migrated first if it has an older schema version.
+ * @throws {SchemaVersionError} when the database has another schema version, or is of a build
+ *   before 0.1.0; {ConfigError} when it was built with the other following mode;
+ *   {UnreachableError}; the errors of {@link openEmbedded}; {Error} when the database's clock
+ *   cannot be read; driver errors.
  */
 export async function openDatabase(
   config: DatabaseConfig,
@@ -75,6 +85,7 @@ export async function openDatabase(
     }
     if (!anyVersion) await check(await reach('bulk'), config, options)
     client = await reach(profile)
+    if (anyVersion) await readSchema(client.db(name))
     clock = await DatabaseClock.start(client, warn)
     const lifetime = profile === 'serving' && uri ? await lifetimeWarning(client) : undefined
     if (lifetime) warn(lifetime)
@@ -89,7 +100,10 @@ export async function openDatabase(
   }
 }
 
-/** The version and the mode come first: other indexes must not be created. Building one may take long. Closes the client. */
+/**
+ * The version and the mode come first: other indexes must not be created. Building one may take
+ * long. Closes the client.
+ */
 async function check(
   client: MongoClient,
   { database, following }: DatabaseConfig,

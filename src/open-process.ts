@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
-import { deploymentLines, loadDeployment } from './db/deployment.ts'
+import { type Deployment, deploymentLine, isRouter } from './db/deployment.ts'
 import type { AppConfig } from './environment.ts'
 import { orDispose } from './lib/or-dispose.ts'
+import { release } from './lib/release.ts'
 import type { Log } from './log.ts'
 import { type OpenDatabase, openDatabase } from './open-database.ts'
 import { startTracing } from './tracing/start.ts'
@@ -10,23 +11,27 @@ import { startTracing } from './tracing/start.ts'
 export interface Opened {
   readonly tracing: AsyncDisposable
   readonly database: OpenDatabase
+  readonly deployment: Deployment
 }
 
 /**
- * By how much the heap may grow between two collections, in percent. On a machine with much memory, V8 lets it grow
- * fourfold, and half of a server's resident memory is garbage.
+ * By how much the heap may grow between two collections, in percent. On a machine with much memory,
+ * V8 lets it grow fourfold, and half of a server's resident memory is garbage.
  */
 const heapGrowthPercent = 50
 
 /**
- * Starts tracing, opens the database of a process that runs until a signal, logs what its deployment changes, and starts
- * the process on both. If the start fails, they are closed.
+ * Starts tracing, opens the database of a process that runs until a signal, logs the release and
+ * what the deployment changes, and starts the process on both. If the start fails, they are closed.
+ * A router has an address of its own, so a process on a replica set stays on it when the replica
+ * set becomes a shard.
  */
 export async function openProcess<T>(
   config: AppConfig,
   log: Log,
   start: (opened: Opened) => Promise<T>,
 ): Promise<T> {
+  log.info(`release: Feedline ${release}`)
   setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`)
   const tracing = await startTracing(config.operations.traceEndpoint, log)
   return orDispose(tracing, async () => {
@@ -38,9 +43,9 @@ export async function openProcess<T>(
     })
     return orDispose(database, async () => {
       const isEmbedded = config.database.uri === undefined
-      for (const line of deploymentLines({ ...(await loadDeployment(database.db)), isEmbedded }))
-        log.info(line)
-      return start({ tracing, database })
+      const deployment = { isEmbedded, isSharded: await isRouter(database.db) }
+      log.info(deploymentLine(deployment))
+      return start({ tracing, database, deployment })
     })
   })
 }

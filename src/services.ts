@@ -1,6 +1,5 @@
 import { openCollections } from './db/collections.ts'
 import { IdempotencyStore } from './db/idempotency.ts'
-import { Mechanisms } from './db/mechanisms.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Transactions } from './db/transaction.ts'
 import type { ServiceConfig } from './feature.ts'
@@ -47,7 +46,6 @@ export function createServices(
   const transactions = new Transactions(client, idempotency)
   const queue = new JobQueue(collections.outbox, { now })
   const inline = new InlineRunner(queue)
-  const mechanisms = new Mechanisms(collections)
   const memory = new ProcessMemory()
   const bytesMax = config.feed.pageCacheMb * 1024
   const registry = new Registry(collections.strategies, { memory, bytesMax })
@@ -59,8 +57,7 @@ export function createServices(
     queue,
     inline,
     outbox: new Outbox(collections.outbox, mint, inline, reactions),
-    mechanisms,
-    ...{ memory, registry, needsJobs: createNeedsJobs({ registry, memory, mechanisms }) },
+    ...{ memory, registry, needsJobs: createNeedsJobs({ registry, memory }) },
     mint,
     now,
     validators: contentValidators(config.posts.blockedWords, more),

@@ -1,7 +1,6 @@
 import type { Db } from 'mongodb'
 import { catalogue, driverKey } from '../../src/db/collections.ts'
 import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
-import { setMarks } from '../../src/db/marks.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { importGraph } from '../../src/imports/import-graph.ts'
 import { mintUserId } from '../../src/lib/ids.ts'
@@ -85,7 +84,6 @@ async function measureFollows({ uri, db }: BenchDatabase, graphShare: number) {
   for (const kind of ['partial', 'full', 'loaded'] as const) {
     const { client, db: target, services } = await openServices(uri, `${db.databaseName}_${kind}`)
     await applyIndexes(target, 'collection', undefined, { forImport: kind === 'loaded' })
-    await setMarks(target)
     if (kind === 'full') await replaceGroupIndexes(target)
     const before = await readWritten(target)
     const { written } = await importGraph(services, { file: file.path, mutual: true })

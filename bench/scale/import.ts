@@ -2,7 +2,6 @@ import type { Db } from 'mongodb'
 import { connect } from '../../src/db/client.ts'
 import { openCollections } from '../../src/db/collections.ts'
 import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
-import { setMarks } from '../../src/db/marks.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import { registerStrategies } from '../../src/feed/feeds.ts'
 import { materialisedNames } from '../../src/feed/strategies/list.ts'
@@ -74,7 +73,6 @@ async function measureRound(file: EdgeFile, log: (line: string) => void) {
 async function prepareAsLoad(db: Db): Promise<void> {
   await db.dropDatabase()
   await applyIndexes(db, 'collection', undefined, { forImport: true })
-  await setMarks(db)
 }
 
 async function measure(database: BenchDatabase, work: () => Promise<void>) {

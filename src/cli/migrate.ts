@@ -1,6 +1,4 @@
 import { Command } from 'commander'
-import { type Deployment, upgradedText } from '../db/deployment.ts'
-import { loadMissingMarks, setMarks } from '../db/marks.ts'
 import { type MigrationPlan, migrate, planMigration } from '../db/migrations/migrate.ts'
 import { schemaVersion } from '../db/schema-version.ts'
 import { configFor } from '../environment.ts'
@@ -10,7 +8,6 @@ import { interruption } from './failure.ts'
 
 interface MigrateCommandOptions {
   readonly dryRun?: true
-  readonly previousStopped?: true
 }
 
 /** `feedline migrate`: takes the database to the schema version of this release. */
@@ -18,10 +15,6 @@ export const migrateCommand = (): Command =>
   new Command('migrate')
     .description('Migrate the database to the schema version of this release.')
     .option('--dry-run', 'print the changes, and change nothing')
-    .option(
-      '--previous-stopped',
-      'let servers keep answers in memory and trim timelines: no process of the previous release runs any more',
-    )
     .addHelpText('after', help)
     .action(run)
 
@@ -35,10 +28,9 @@ first. docs/how-to/upgrade.md describes an upgrade step by step.
 
 Examples:
   $ feedline migrate --dry-run
-  $ feedline migrate
-  $ feedline migrate --previous-stopped`
+  $ feedline migrate`
 
-async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<void> {
+async function run({ dryRun }: MigrateCommandOptions): Promise<void> {
   const options = { profile: 'bulk', prepare: false, anyVersion: true, log } as const
   await using database = await openDatabase(configFor('database'), options)
   using interrupt = interruption()
@@ -52,18 +44,7 @@ async function run({ dryRun, previousStopped }: MigrateCommandOptions): Promise<
       ? nothingToDo(from)
       : `The database now has schema version ${schemaVersion}.`,
   )
-  if (from === undefined) return
-  if (previousStopped) {
-    await setMarks(database.db)
-    return
-  }
-  const missing = await loadMissingMarks(database.db.collection('meta'))
-  if (missing.length > 0) console.log(untilStopped(missing))
 }
-
-const untilStopped = (missing: Deployment['missing']): string =>
-  'Run "feedline migrate --previous-stopped" when no process of the previous release runs any more. ' +
-  `Until then: ${upgradedText(missing)}.`
 
 function planText({ from, changes }: MigrationPlan): string {
   if (from === undefined || from === schemaVersion) return nothingToDo(from)

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Command } from 'commander'
 import { readConfig } from '../environment.ts'
 import { extensionCommands } from '../extensions.ts'
-import { root } from '../lib/root.ts'
+import { release } from '../lib/release.ts'
 import { createLog } from '../log.ts'
 import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
@@ -35,7 +33,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
 export function buildProgram(): Command {
   const program = new Command('feedline')
     .description('A GraphQL feed server on MongoDB: users, follow graph, posts and timelines.')
-    .version(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version)
+    .version(release)
     .addCommand(serveCommand())
     .addCommand(workerCommand())
     .addCommand(migrateCommand())

@@ -11,7 +11,10 @@ export interface IdempotencyKeyDoc {
   readonly at: Date
 }
 
-/** The lock of all registrations. `meta` also holds the schema record and the lease of a migration. */
+/**
+ * The lock of all registrations, or the time of the last sweep. `meta` also holds the schema record
+ * and the lease of a migration.
+ */
 export interface MetaDoc {
   readonly _id: string
   readonly value: string
@@ -50,7 +53,7 @@ export const coreCollections = {
   }),
   meta: collectionOf<MetaDoc>()({
     about:
-      'the schema version with `FOLLOWING`; the lock of registrations; the lease of a migration; marks that no process of an earlier build runs',
+      'the schema version with `FOLLOWING`; the lock of registrations; the lease of a migration; the time of the last sweep',
     indexes: [],
   }),
 }

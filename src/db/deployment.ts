@@ -1,12 +1,9 @@
 import type { Db } from 'mongodb'
-import { backfillsMark, floorsMark, loadMissingMarks, logMark, type Mark } from './marks.ts'
 
 /** How a mechanism is in a deployment. Markdown without a full stop at the end. */
 interface Behaviour {
   readonly does: string
   readonly why?: string
-  /** Whether {@link isOn} answers false: the code leaves the mechanism out. */
-  readonly isOff?: true
 }
 
 /** A mechanism that differs between deployments. */
@@ -18,52 +15,25 @@ interface Difference {
   readonly embedded?: Behaviour
   /** Absent: as on a replica set. */
   readonly shardedCluster?: Behaviour
-  /** A database of an earlier release, until `feedline migrate --previous-stopped`. Absent: as before the upgrade. */
-  readonly upgraded?: Behaviour
-  /** The record in `meta` without which a database is an upgraded one, for this mechanism. Default: any. */
-  readonly mark?: Mark
 }
 
 /**
- * All that differs between deployments: one row each. The table of docs/reference/processes.md, the lines that a server
- * logs at its start, and what {@link isOn} answers derive from a row.
+ * All that differs between deployments: one row each. The table of docs/reference/processes.md and
+ * the line that a server logs at its start derive from a row.
  */
-export const differences = {
+const differences = {
   memory: {
     mechanism: 'posts, accounts and relations in memory, `PAGE_CACHE_MB`',
     replicaSet: '[kept true by a log](../adr/27-one-log-keeps-memory-true.md)',
     shardedCluster: {
       does: 'none',
       why: 'a transaction may be visible on one shard before another',
-      isOff: true,
     },
-    upgraded: {
-      does: 'none',
-      why: 'a process of the previous release may write what the log does not tell',
-      isOff: true,
-    },
-    mark: logMark,
   },
   postsWithoutJobs: {
     mechanism: 'the job of a post while no strategy stores timelines',
     replicaSet: 'none ([ADR 26](../adr/26-deliveries-are-jobs.md))',
-    shardedCluster: { does: 'one, which delivers nothing', isOff: true },
-    upgraded: {
-      does: 'one, which delivers nothing',
-      why: 'a process of the previous release begins a back-fill at once',
-      isOff: true,
-    },
-    mark: backfillsMark,
-  },
-  retention: {
-    mechanism: '[retention](../explanation/strategies.md#retention)',
-    replicaSet: 'old entries are removed',
-    upgraded: {
-      does: 'everything is kept',
-      why: 'pages of the previous release know no floor of a registration',
-      isOff: true,
-    },
-    mark: floorsMark,
+    shardedCluster: { does: 'one, which delivers nothing', why: 'no registrations are in memory' },
   },
   readsOfJobs: {
     mechanism: 'reads of a job',
@@ -102,16 +72,7 @@ export const differences = {
   pageFacts: {
     mechanism: 'facts of a page',
     replicaSet: 'in memory',
-    upgraded: { does: 'six commands' },
     shardedCluster: { does: 'six commands' },
-  },
-  previousWrites: {
-    mechanism: 'writes of the previous release',
-    replicaSet: '–',
-    upgraded: {
-      does: 'refused by MongoDB if this release would not see them',
-      why: 'only after a migration',
-    },
   },
   migration: {
     mechanism: 'a database of an older schema version',
@@ -130,75 +91,34 @@ export const differences = {
   },
 } as const satisfies Readonly<Record<string, Difference>>
 
-/** A mechanism that some deployments leave out. */
-export type Mechanism = {
-  [Name in keyof typeof differences]: (typeof differences)[Name] extends {
-    readonly upgraded: { readonly isOff: true }
-  }
-    ? Name
-    : never
-}[keyof typeof differences]
-
-/** What the database said about its servers and about the processes that use it. */
+/** What a process has found out about its database. */
 export interface Deployment {
   readonly isSharded: boolean
-  /** The marks that neither an operator nor the creation of the database has set. */
-  readonly missing: Awaited<ReturnType<typeof loadMissingMarks>>
-}
-
-/** Asks the database what it is. Two commands. @param at the options of both. */
-export async function loadDeployment(db: Db, at: object = {}): Promise<Deployment> {
-  const isSharded = await isRouter(db, at)
-  return { isSharded, missing: await loadMissingMarks(db.collection('meta'), at) }
+  readonly isEmbedded: boolean
 }
 
 /** Whether the database answers through a router of a sharded cluster. One command. */
-export const isRouter = async (db: Db, at: object = {}): Promise<boolean> =>
-  (await db.command({ hello: 1, ...at })).msg === 'isdbgrid'
-
-/** Whether a deployment has a mechanism, as its row says. Sends no command. */
-export function isOn(name: Mechanism, { isSharded, missing }: Deployment): boolean {
-  const row: Difference = differences[name]
-  const isUpgraded = row.mark ? missing.includes(row.mark) : missing.length > 0
-  return !(isSharded && row.shardedCluster?.isOff) && !(isUpgraded && row.upgraded?.isOff)
-}
+export const isRouter = async (db: Db): Promise<boolean> =>
+  (await db.command({ hello: 1 })).msg === 'isdbgrid'
 
 /** The names of the deployments that differ from a replica set, for the table and for the log. */
-export const deployments = {
+const deployments = {
   embedded: 'embedded MongoDB',
   shardedCluster: 'sharded cluster',
-  upgraded: 'upgraded database, before `feedline migrate --previous-stopped`',
 } as const
 
 /**
- * What a process logs about its deployment: the name, and how each mechanism differs from a replica set. One line for
- * each name that fits: an upgraded database is also on a replica set or a sharded cluster.
+ * What a process logs about its deployment: the name, and how each mechanism differs from a replica
+ * set.
  */
-export function deploymentLines(deployment: Deployment & { isEmbedded: boolean }): string[] {
-  const { isEmbedded, isSharded, missing } = deployment
-  const server = isEmbedded ? 'embedded' : isSharded ? 'shardedCluster' : undefined
-  return [
-    server ? lineOf(server, Object.values(differences)) : 'deployment: replica set',
-    ...(missing.length > 0 ? [lineOf('upgraded', rowsWithout(missing))] : []),
-  ]
-}
-
-/** How an upgraded database differs while it lacks marks. */
-export const upgradedText = (missing: Deployment['missing']): string =>
-  textOf('upgraded', rowsWithout(missing))
-
-const rowsWithout = (missing: Deployment['missing']): readonly Difference[] =>
-  Object.values<Difference>(differences).filter(({ mark }) => !mark || missing.includes(mark))
-
-const lineOf = (name: keyof typeof deployments, rows: readonly Difference[]): string =>
-  `deployment: ${plain(deployments[name])}. Unlike on a replica set: ${textOf(name, rows)}`
-
-function textOf(name: keyof typeof deployments, rows: readonly Difference[]): string {
-  const texts = rows.flatMap((row) => {
+export function deploymentLine({ isEmbedded, isSharded }: Deployment): string {
+  const name = isEmbedded ? 'embedded' : isSharded ? 'shardedCluster' : undefined
+  if (!name) return 'deployment: replica set'
+  const texts = Object.values<Difference>(differences).flatMap((row) => {
     const behaviour = row[name]
     return behaviour ? [`${row.mechanism}: ${behaviour.does}`] : []
   })
-  return plain(texts.join('; '))
+  return plain(`deployment: ${deployments[name]}. Unlike on a replica set: ${texts.join('; ')}`)
 }
 
 /** A text without the links and quotes of Markdown. */

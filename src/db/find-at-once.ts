@@ -23,22 +23,24 @@ export async function findAtOnce<Doc extends Document, Found = Doc>(
   options: FindOptions = {},
 ): Promise<Found[]> {
   const { db, collectionName, readConcern } = collection
-  const { limit } = options
   const { batchSize: documentsMax } = singleBatch
+  // One more than the caller may have shows that there are too many.
+  const { limit = documentsMax + 1 } = options
   const find = async () => {
     const command = {
       find: collectionName,
       filter,
       ...options,
       ...singleBatch,
-      // One more than the caller may have shows that there are too many.
-      batchSize: limit ?? documentsMax + 1,
-      singleBatch: true,
+      limit,
+      // A batch that is not full leaves no cursor. A view, which a migration may leave, refuses
+      // `singleBatch`.
+      batchSize: limit + 1,
       ...(readConcern ? { readConcern: { ...readConcern } } : {}),
     }
     const { cursor } = await db.command(command, { ignoreUndefined: true })
     const documents = cursor.firstBatch as Found[]
-    if (limit === undefined && documents.length > documentsMax)
+    if (options.limit === undefined && documents.length > documentsMax)
       throw new RangeError(`${collectionName} has more than 4,000 of the documents of a find`)
     return documents
   }

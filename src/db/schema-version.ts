@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import type { FollowingMode } from '../config.ts'
-import { setMarks } from './marks.ts'
+import { release } from '../lib/release.ts'
 import { migrations, oldestVersion } from './migrations/list.ts'
 
 /** How a database is built: one document of `meta`. */
@@ -10,8 +10,13 @@ export interface Schema {
   readonly following: FollowingMode
 }
 
-interface SchemaDoc extends Schema {
+interface SchemaDoc extends Partial<Schema> {
   readonly _id: string
+  /**
+   * The release that recorded the version. Builds before 0.1.0, which had versions of their own,
+   * recorded none.
+   */
+  readonly release?: string
 }
 
 /** The version that this release reads and writes. */
@@ -25,48 +30,55 @@ export class SchemaVersionError extends Error {
 const meta = (db: Db): Collection<SchemaDoc> => db.collection('meta')
 
 /**
- * How the database is built, or undefined if no release has used it. Databases of version 1 did not record their
- * version. One command.
+ * How the database is built, or undefined if no release has used it. One command.
+ * @throws {SchemaVersionError} one sentence and the next step, if a build before 0.1.0 made the
+ *   database.
  */
 export async function readSchema(db: Db): Promise<Schema | undefined> {
-  const docs = await db
-    .collection<{ _id: string; value?: string }>('meta')
+  // The first builds recorded `following` alone.
+  const records = await meta(db)
     .find({ _id: { $in: ['schema', 'following'] } })
     .toArray()
-  const schema = docs.find(({ _id }) => _id === 'schema') as SchemaDoc | undefined
-  const first = docs.find(({ _id }) => _id === 'following')
-  if (schema) return { version: schema.version, following: schema.following }
-  return first && { version: 1, following: first.value as FollowingMode }
+  const record = records.find(({ _id }) => _id === 'schema') ?? records[0]
+  return record && toSchema(db, record)
 }
 
 /**
- * As {@link readSchema}, but records how a new database is built. Up to three commands.
+ * As {@link readSchema}, but records how a new database is built. Up to two commands.
  * @param following the option for a new database.
  */
 export async function openSchema(db: Db, following: FollowingMode): Promise<Schema> {
-  const found = await readSchema(db)
-  if (found) return found
-  const recorded = await recordSchema(db, { version: schemaVersion, following })
-  if (recorded.version === schemaVersion) await setMarks(db)
-  return recorded
-}
-
-/** Records how a database is built, unless that is recorded. One command. */
-async function recordSchema(db: Db, schema: Schema): Promise<Schema> {
-  const stored = await meta(db).findOneAndUpdate(
+  const schema = await readSchema(db)
+  if (schema) return schema
+  const record = { version: schemaVersion, following, release }
+  const recorded = await meta(db).findOneAndUpdate(
     { _id: 'schema' },
-    { $setOnInsert: { ...schema } },
+    { $setOnInsert: record },
     { upsert: true, returnDocument: 'after' },
   )
-  return stored ?? schema
+  // Another process may have been first.
+  return toSchema(db, recorded ?? record)
+}
+
+function toSchema(db: Db, { version, following, release }: Omit<SchemaDoc, '_id'>): Schema {
+  if (version !== undefined && following !== undefined && release !== undefined)
+    return { version, following }
+  throw new SchemaVersionError(
+    `The database "${db.databaseName}" was made by a build before 0.1.0, the first release, and no release ` +
+      'migrates it. Use another database.',
+  )
 }
 
 /** Records that the database has the next version. A repeat changes nothing. One command. */
 export async function advanceSchema(db: Db, from: number): Promise<void> {
-  await meta(db).updateOne({ _id: 'schema', version: from }, { $set: { version: from + 1 } })
+  const next = { version: from + 1, release }
+  await meta(db).updateOne({ _id: 'schema', version: from }, { $set: next })
 }
 
-/** @throws {SchemaVersionError} one sentence and the next step, unless this release can use the database. */
+/**
+ * @throws {SchemaVersionError} one sentence and the next step, unless this release can use the
+ *   database.
+ */
 export function checkVersion({ version }: Schema, database: string): void {
   checkSupported({ version }, database)
   if (version < schemaVersion) {
@@ -79,23 +91,17 @@ export function checkVersion({ version }: Schema, database: string): void {
 
 /**
  * @param newest the version to which migrations lead.
- * @throws {SchemaVersionError} one sentence and the next step, if a newer release has migrated the database, or a build
- *   made it that was never published.
+ * @throws {SchemaVersionError} one sentence and the next step, if a newer release has migrated the
+ *   database.
  */
 export function checkSupported(
   { version }: Pick<Schema, 'version'>,
   database: string,
   newest = schemaVersion,
 ): void {
-  if (version > newest) {
-    throw new SchemaVersionError(
-      `The database "${database}" has schema version ${version}, and this release supports only version ${newest}. ` +
-        'Use a newer release of Feedline.',
-    )
-  }
-  if (version >= oldestVersion) return
+  if (version <= newest) return
   throw new SchemaVersionError(
-    `The database "${database}" has schema version ${version}, of a build that was never published, and no release ` +
-      'migrates it. Use another database.',
+    `The database "${database}" has schema version ${version}, and this release supports only version ${newest}. ` +
+      'Use a newer release of Feedline.',
   )
 }

@@ -1,5 +1,4 @@
 import type { Collections } from '../db/collections.ts'
-import type { Mechanisms } from '../db/mechanisms.ts'
 import type { Transactions } from '../db/transaction.ts'
 import type { EngagementSummaries } from '../engagement/summaries.ts'
 import type { Edges } from '../follows/edges.ts'
@@ -62,7 +61,6 @@ export interface FeedParts {
   }
   readonly outbox: Outbox
   readonly transactions: Transactions
-  readonly mechanisms: Mechanisms
   readonly memory: ProcessMemory
   readonly registry: Registry
   readonly mint: IdMint
@@ -92,7 +90,7 @@ export interface Feeds {
 
 /** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
 export function createFeeds(
-  { collections, core, outbox, transactions, mechanisms, memory, registry, mint, now }: FeedParts,
+  { collections, core, outbox, transactions, memory, registry, mint, now }: FeedParts,
   config: FeedConfig,
 ): Feeds {
   const { follows, posts, edges, stats } = core
@@ -157,7 +155,6 @@ export function createFeeds(
     readers,
     outbox,
     transactions,
-    mechanisms,
     now,
     keptMs: config.timelineDaysMax * 86_400_000 || Number.POSITIVE_INFINITY,
   })

@@ -16,6 +16,7 @@ import {
 } from '../errors.ts'
 import { retryAfterSeconds } from '../http/error-body.ts'
 import { mediaTypeOf } from '../http/media-types.ts'
+import { release } from '../lib/release.ts'
 import type { Log } from '../log.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Context } from './context.ts'
@@ -78,8 +79,9 @@ const isArgumentError = ({ nodes, message }: GraphQLError): boolean =>
   nodes?.every(isValueNode) === true && message.startsWith('Argument "')
 
 /**
- * Formats every error of a response. Removes stacks, driver messages and suggestions. The request is known from its
- * scope, since Apollo refuses some requests before they have a context.
+ * Formats every error of a response, with the release. Removes stacks, driver messages and
+ * suggestions. The request is known from its scope, since Apollo refuses some requests before they
+ * have a context.
  */
 export function formatError(
   formatted: GraphQLFormattedError,
@@ -100,6 +102,7 @@ export function formatError(
       ...(details.limit === undefined ? {} : { limit: details.limit }),
       ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }),
       ...(scope === undefined ? {} : { requestId: scope.id }),
+      release,
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { type ErrorCode, errorCodes } from '../errors.ts'
+import { release } from '../lib/release.ts'
 
 /** How long a client should wait after an answer that asks it to try again, in seconds. */
 export const retryAfterSeconds = 1
@@ -9,7 +10,12 @@ export const errorBody = (code: ErrorCode, message: string, requestId: string) =
   errors: [
     {
       message,
-      extensions: { code, requestId, ...(code === 'UNAVAILABLE' ? { retryAfterSeconds } : {}) },
+      extensions: {
+        code,
+        requestId,
+        release,
+        ...(code === 'UNAVAILABLE' ? { retryAfterSeconds } : {}),
+      },
     },
   ],
 })

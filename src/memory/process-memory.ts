@@ -6,9 +6,6 @@ import type { Change } from './followed.ts'
 import type { FollowedCollection } from './followed-facts.ts'
 import type { Log } from './log.ts'
 
-/** How often a process asks whether it may keep anything, in milliseconds. */
-const askingMs = 10_000
-
 /** Something that a process keeps in memory. */
 export interface Kept {
   /** The collections whose changes it gets. */
@@ -24,7 +21,6 @@ export class ProcessMemory {
   private readonly kept: Kept[] = []
   private readonly byCollection = new Map<string, Kept[]>()
   private log: Log | undefined
-  private asking: NodeJS.Timeout | undefined
 
   /** From now on, passes changes to `kept`. Call it before {@link start}. */
   add<K extends Kept>(kept: K): K {
@@ -32,21 +28,6 @@ export class ProcessMemory {
     for (const name of kept.follows)
       this.byCollection.set(name, [...(this.byCollection.get(name) ?? []), kept])
     return kept
-  }
-
-  /**
-   * Follows a log until {@link close}, once the deployment allows it. An operator may change that.
-   * @param isAllowed is asked now, and every 10 s until it is.
-   */
-  async startOnce(isAllowed: () => Promise<boolean>, log: Log, logger: Logger): Promise<void> {
-    if (await isAllowed().catch(() => false)) return this.start(log, logger)
-    const ask = async () => {
-      if (!(await isAllowed().catch(() => false)) || !this.asking) return
-      clearInterval(this.asking)
-      this.asking = undefined
-      this.start(log, logger)
-    }
-    this.asking = setInterval(ask, askingMs).unref()
   }
 
   /** Follows a log until {@link close}. */
@@ -72,8 +53,6 @@ export class ProcessMemory {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.asking)
-    this.asking = undefined
     const { log } = this
     this.log = undefined
     await log?.close()

@@ -1,4 +1,5 @@
 import { errorCodes } from '../../src/errors.ts'
+import { release } from '../../src/lib/release.ts'
 import { patient } from '../support/patience.ts'
 import { feedline } from '../support/process.ts'
 import { type Attack, issuersVariable, type Mode, secret } from './attack.ts'
@@ -99,6 +100,7 @@ function defectsOf({ answers: wanted }: Attack, answers: readonly WireAnswer[]):
     if (internals.test(body)) defects.push(`internals in ${body.slice(0, 300)}`)
     if (body.length > answerBytesMax) defects.push(`an answer of ${body.length} bytes`)
     if (!headers.has('x-request-id')) defects.push('no request id')
+    if (!hasReleases(body)) defects.push('an error without the release')
     if (headers.get('x-content-type-options') !== 'nosniff') defects.push('no security headers')
     if (headers.get('connection') === 'keep-alive' && status >= 500) defects.push('stays open')
   }
@@ -113,7 +115,16 @@ function codeOf(body: string): string {
   return codes.find((code) => !(code in errorCodes)) ?? codes[0] ?? 'OK'
 }
 
-type Body = { readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[] }
+/** Whether each error of a body names the release. */
+const hasReleases = (body: string): boolean =>
+  body === '' ||
+  (parseBody(body).errors ?? []).every(({ extensions }) => extensions?.release === release)
+
+interface Body {
+  readonly errors?: readonly {
+    readonly extensions?: { readonly code?: string; readonly release?: string }
+  }[]
+}
 
 function parseBody(body: string): Body {
   try {

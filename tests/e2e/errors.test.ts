@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type ErrorCode, errorCodes } from '../../src/errors.ts'
 import { messageLengthMax } from '../../src/graphql/errors.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
+import { release } from '../../src/lib/release.ts'
 import { type Answer, type GraphqlRequest, useApp } from '../support/app.ts'
 import { type Failure, failCommand, type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -160,6 +161,7 @@ describe('every error code is returned as documented, without a change and witho
       expect(errors[0]?.extensions).toEqual({
         code,
         requestId,
+        release,
         ...(wanted.argument ? { argument: wanted.argument } : {}),
         ...(wanted.problem
           ? { arguments: [{ argument: wanted.argument, message: wanted.problem }] }
@@ -205,7 +207,7 @@ test.each([
   const { result, lines } = await logged(() => meet({ ...cases.UNAVAILABLE, failure }, modern))
   const requestId = result.headers.get('x-request-id')
   expect(result.errors.map(({ extensions }) => extensions)).toEqual([
-    { code: 'UNAVAILABLE', requestId, retryAfterSeconds: 1 },
+    { code: 'UNAVAILABLE', requestId, release, retryAfterSeconds: 1 },
   ])
   expect(result.errors[0]?.message).not.toMatch(inner)
   expect(lines).toMatchObject([

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { release } from '../../src/lib/release.ts'
 import { type AnsweredError, useApp } from '../support/app.ts'
 import { recorded } from '../support/mongo.ts'
 
@@ -124,7 +125,7 @@ describe('requests that are not GraphQL', () => {
     expect(errors).toHaveLength(1)
     const requestId = headers['x-request-id']
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
-    expect(errors[0]?.extensions).toEqual({ code: wanted.code, requestId })
+    expect(errors[0]?.extensions).toEqual({ code: wanted.code, requestId, release })
     expect(errors[0]?.message).toMatch(wanted.message)
     expect(errors[0]?.message).not.toMatch(/fastify|FST_|JSON at position|\bat .*:\d+/i)
     expect({ status, allow: headers.allow }).toEqual({

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimitDocument } from '@feedline/client'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { clientOf } from '../../src/graphql/rate-limit.ts'
+import { release } from '../../src/lib/release.ts'
 import { type Answer, useApp, withRequestsMax } from '../support/app.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts } from '../support/services.ts'
@@ -54,6 +55,7 @@ describe('a server with as many requests as it executes and lets wait', () => {
           extensions: {
             code: 'UNAVAILABLE',
             requestId: headers.get('x-request-id'),
+            release,
             retryAfterSeconds: 1,
           },
         },

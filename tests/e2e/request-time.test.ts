@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommandStartedEvent } from 'mongodb'
 import { beforeAll, expect, test } from 'vitest'
 import { type EdgeId, IdMint, type UserId } from '../../src/lib/ids.ts'
+import { release } from '../../src/lib/release.ts'
 import { type TestApp, useApp, withRequestsMax } from '../support/app.ts'
 import { storeEdges } from '../support/edges.ts'
 import { failCommand } from '../support/mongo.ts'
@@ -107,7 +108,7 @@ test('a request that takes too long is answered at its deadline with 503, and se
   expect(errors).toEqual([
     {
       message: expect.stringMatching(/^The request took too long/),
-      extensions: { code: 'UNAVAILABLE', requestId, retryAfterSeconds: 1 },
+      extensions: { code: 'UNAVAILABLE', requestId, release, retryAfterSeconds: 1 },
     },
   ])
   // A command may be on its way to a connection at the deadline.

@@ -1,12 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { openMongod } from '../../packages/mongod/open.ts'
-import { connect } from '../../src/db/client.ts'
 import { schemaVersion } from '../../src/db/schema-version.ts'
-import { openDatabase } from '../../src/open-database.ts'
-import { binFolder } from '../support/bin-folder.ts'
+import { release } from '../../src/lib/release.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
@@ -25,75 +19,38 @@ async function run(...args: string[]) {
 
 const commands = ['serve', 'worker', 'verify', 'reconcile', 'jobs', 'timelines', 'indexes --apply']
 
-const untilStopped =
-  'Run "feedline migrate --previous-stopped" when no process of the previous release runs any more. ' +
-  'Until then: posts, accounts and relations in memory, PAGE_CACHE_MB: none; ' +
-  'the job of a post while no strategy stores timelines: one, which delivers nothing; ' +
-  'retention: everything is kept; facts of a page: six commands; ' +
-  'writes of the previous release: refused by MongoDB if this release would not see them.\n'
+/** What builds before 0.1.0 recorded: at first no version, and later versions of their own. */
+const formerRecords = [
+  { _id: 'following', value: 'collection' },
+  ...[2, schemaVersion, 5].map((version) => ({ _id: 'schema', version, following: 'collection' })),
+]
 
-describe('a database of an older schema version', () => {
+describe.each(share(2, formerRecords))('a database of a build before 0.1.0, with %o', (record) => {
   beforeEach(async () => {
     await records().deleteMany({})
-    await records().insertOne({ _id: 'schema', version: 2, following: 'collection' } as never)
+    await records().insertOne({ ...record })
   })
 
-  test.each(share(3, commands))(
-    'is refused by %s, with the command that migrates it',
+  test.each(share(3, [...commands, 'migrate', 'migrate --dry-run']))(
+    'is refused by %s, which changes nothing',
     async (command) => {
       expect(await run(...command.split(' '))).toEqual({
         code: 1,
         out: '',
         err:
-          `feedline: The database "${database.name}" has schema version 2, and this release needs ` +
-          `version ${schemaVersion}. Run "feedline migrate".\n`,
+          `feedline: The database "${database.name}" was made by a build before 0.1.0, the first ` +
+          'release, and no release migrates it. Use another database.\n',
       })
-      expect(await records().countDocuments()).toBe(1)
+      expect(await records().find().toArray()).toEqual([record])
     },
   )
-
-  test('is accepted after "feedline migrate", which needs no FOLLOWING', async () => {
-    const plan = await run('migrate', '--dry-run')
-    expect(plan).toMatchObject({ code: 0, err: '' })
-    expect(plan.out).toMatch(/^Nothing was changed\. A migration from schema version 2 to 5 /)
-    expect(await records().countDocuments()).toBe(1)
-    const migration = await run('migrate')
-    expect(migration).toMatchObject({
-      code: 0,
-      out: `The database now has schema version 5.\n${untilStopped}`,
-    })
-    expect(await run('jobs')).toMatchObject({ code: 0, err: '' })
-    const nothing = 'The database has schema version 5. There is nothing to migrate.\n'
-    expect((await run('migrate')).out).toBe(nothing + untilStopped)
-    expect(await records().findOne({ _id: 'log' })).toBeNull()
-    expect((await run('migrate', '--previous-stopped')).out).toBe(nothing)
-    expect(await records().findOne({ _id: 'log' })).not.toBeNull()
-    expect(await run('migrate')).toEqual({ code: 0, out: nothing, err: '' })
-  })
 })
-
-test.each(share(3, [...commands, 'migrate'], 2))(
-  'a database of a build that was never published is refused by %s',
-  async (command) => {
-    await records().deleteMany({})
-    // All that version 1 recorded.
-    await records().insertOne({ _id: 'following', value: 'collection' } as never)
-    expect(await run(...command.split(' '))).toEqual({
-      code: 1,
-      out: '',
-      err:
-        `feedline: The database "${database.name}" has schema version 1, of a build that was never ` +
-        'published, and no release migrates it. Use another database.\n',
-    })
-    expect(await records().countDocuments()).toBe(1)
-  },
-)
 
 test.each(share(3, [...commands, 'migrate'], 1))(
   'a newer schema version is refused by %s',
   async (command) => {
     await records().deleteMany({})
-    const newer = { _id: 'schema', version: schemaVersion + 1, following: 'collection' }
+    const newer = { _id: 'schema', version: schemaVersion + 1, following: 'collection', release }
     await records().insertOne(newer)
     expect(await run(...command.split(' '))).toEqual({
       code: 1,
@@ -112,32 +69,13 @@ test('a new database gets the schema version of the release that uses it first',
   )
   expect(await records().countDocuments()).toBe(0)
   expect((await run('indexes', '--apply')).code).toBe(0)
-  const recorded = { version: schemaVersion, following: 'collection' }
+  const recorded = { version: schemaVersion, following: 'collection', release }
   expect(await records().findOne({ _id: 'schema' })).toMatchObject(recorded)
-  expect(await records().findOne({ _id: 'log' })).not.toBeNull()
+  const nothing = `The database has schema version ${schemaVersion}. There is nothing to migrate.\n`
+  for (const args of [['migrate'], ['migrate', '--dry-run']])
+    expect(await run(...args)).toEqual({ code: 0, out: nothing, err: '' })
 })
 
-test('an embedded database is migrated when it is opened', async () => {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'feedline-schema-'))
-  const mongod = await openMongod({ dataFolder, binFolder, log: () => {} })
-  try {
-    const client = await connect(mongod.uri, 'bulk')
-    const meta = client.db('feedline').collection<{ _id: string }>('meta')
-    await meta.insertOne({ _id: 'schema', version: 2, following: 'reverse-index' } as never)
-    const said: string[] = []
-    const opened = await openDatabase(
-      {
-        database: { uri: undefined, mayEmbed: true, name: 'feedline', dataFolder },
-        following: 'reverse-index',
-      },
-      { profile: 'serving', prepare: true, log: (line) => said.push(line) },
-    )
-    expect(said).toContainEqual(expect.stringMatching(/^Migrating from schema version 2 to 3: /))
-    expect(await meta.findOne({ _id: 'schema' })).toMatchObject({ version: schemaVersion })
-    await opened[Symbol.asyncDispose]()
-    await client.close()
-  } finally {
-    await mongod.stop()
-    await rm(dataFolder, { recursive: true, force: true })
-  }
+test('"feedline --version" prints the release', async () => {
+  expect(await run('--version')).toEqual({ code: 0, out: `${release}\n`, err: '' })
 })

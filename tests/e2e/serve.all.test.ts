@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { viewerNodeId } from '../../src/graphql/node-id.ts'
+import { release } from '../../src/lib/release.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 import { feedline } from '../support/process.ts'
@@ -45,35 +46,17 @@ describe('a server', () => {
     expect(server.err()).toBe('')
   })
 
-  test('a server and a worker log what an upgraded database changes, and nothing of it after the last migration', async () => {
-    const meta = database.db.collection<{ _id: string }>('meta')
-    const saidBy = async (command: 'serve' | 'worker') => {
+  test('a server and a worker log the release and their deployment', async () => {
+    for (const command of ['serve', 'worker'] as const) {
       const running = feedline([command], settings())
       await running.says(/metrics and probes/)
       running.child.kill('SIGTERM')
       expect(await running.ended).toBe(0)
       const lines = running.out().trim().split('\n')
-      return lines
-        .map((line) => JSON.parse(line).msg as string)
-        .filter((msg) => /^deployment:/.test(msg))
+      const said = lines.map((line) => JSON.parse(line).msg as string)
+      expect(said[0]).toBe(`release: Feedline ${release}`)
+      expect(said.filter((msg) => /^deployment:/.test(msg))).toEqual(['deployment: replica set'])
     }
-    const usual = await saidBy('serve')
-    expect(usual).toHaveLength(1)
-    const { deletedCount } = await meta.deleteMany({ _id: { $in: ['log', 'floors'] } })
-    expect(deletedCount).toBe(2)
-    for (const command of ['serve', 'worker'] as const) {
-      const [server, upgraded = ''] = await saidBy(command)
-      expect(server).toBe(usual[0])
-      for (const text of [
-        'upgraded database, before feedline migrate --previous-stopped',
-        'posts, accounts and relations in memory, PAGE_CACHE_MB: none',
-        'retention: everything is kept',
-      ])
-        expect(upgraded).toContain(text)
-    }
-    const { code } = await runCommand(['migrate', '--previous-stopped'], settings())
-    expect(code).toBe(0)
-    expect(await saidBy('serve')).toEqual(usual)
   })
 
   test('a server keeps an idle connection longer than balancers do, and says so', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { MongoClient } from 'mongodb'
 import { expect, inject, test } from 'vitest'
+import { release } from '../../src/lib/release.ts'
 import { failCommand, useDatabase } from '../support/mongo.ts'
 import { compiled, feedline, root } from '../support/process.ts'
 
@@ -89,7 +90,7 @@ test('a request that does not end is answered with UNAVAILABLE, and the server e
       errors: [
         {
           message: expect.stringContaining('The server stops'),
-          extensions: { code: 'UNAVAILABLE', requestId, retryAfterSeconds: 1 },
+          extensions: { code: 'UNAVAILABLE', requestId, release, retryAfterSeconds: 1 },
         },
       ],
     },

@@ -3,6 +3,7 @@ import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { release } from '../../src/lib/release.ts'
 import { useApp } from '../support/app.ts'
 import { patient } from '../support/patience.ts'
 
@@ -47,7 +48,11 @@ test.each([
   expect(errors).toEqual([
     {
       message: 'The request took too long to arrive',
-      extensions: { code: 'BAD_REQUEST', requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      extensions: {
+        code: 'BAD_REQUEST',
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        release,
+      },
     },
   ])
 })

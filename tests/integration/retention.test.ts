@@ -253,17 +253,6 @@ describe('several processes', () => {
     await publish(20)
   })
 
-  test('while processes of the previous release may run, no floor rises and nothing is removed', async () => {
-    const { meta, strategies } = harness.services.collections
-    await meta.deleteOne({ _id: 'floors' })
-    await sweepNow(open(keptDays))
-    expect(await stored()).toBe(20)
-    expect(await strategies.findOne({ _id: 'INBOX' })).not.toHaveProperty('floor')
-    await meta.insertOne({ _id: 'floors', value: 'complete' })
-    await sweepNow(open(keptDays))
-    expect(await stored()).toBeLessThan(10)
-  })
-
   test('the shortest retention decides, and every process shows all posts', async () => {
     await publish(10)
     const before = await stored()

@@ -82,6 +82,7 @@ export interface AnsweredError {
   readonly extensions: {
     readonly code: string
     readonly requestId?: string
+    readonly release: string
     readonly argument?: string
     readonly arguments?: readonly { readonly argument: string; readonly message: string }[]
     readonly limit?: string

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 import { compiled, root } from './process.ts'
 
 /** The other programs that tests start. */
@@ -34,11 +34,24 @@ const external = [
  */
 export async function compile(): Promise<void> {
   await rm(join(root, 'test-dist'), { recursive: true, force: true })
+  await bundle(['main.ts', ...programs], compiled)
+}
+
+/**
+ * Bundles programs into a folder. Both are relative to the root.
+ * @param plugins change the sources.
+ */
+export async function bundle(
+  entryPoints: readonly string[],
+  folder: string,
+  plugins: readonly Plugin[] = [],
+): Promise<void> {
   await build({
     absWorkingDir: root,
-    entryPoints: ['main.ts', ...programs],
+    entryPoints: [...entryPoints],
     entryNames: '[name]',
-    outdir: join(root, compiled),
+    outdir: join(root, folder),
+    plugins: [...plugins],
     bundle: true,
     splitting: true,
     platform: 'node',

@@ -9,7 +9,6 @@ import { connect } from '../../src/db/client.ts'
 import { type Collections, catalogue, openCollections } from '../../src/db/collections.ts'
 import { isRouter } from '../../src/db/deployment.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
-import { setMarks } from '../../src/db/marks.ts'
 import { applySharding, loadClusterState } from '../../src/db/sharding/cluster.ts'
 import { planSharding } from '../../src/db/sharding/plan.ts'
 import { keepShapes } from '../explained/statements/shapes.ts'
@@ -64,7 +63,6 @@ export async function testDatabase(
     if (!isSharded && !pristine.has(following)) {
       pristine.set(following, await contentsOf(bulk.db(name)))
     }
-    await setMarks(bulk.db(name))
     return isSharded
   })
   const client = await connect(uri, 'serving', {

@@ -9,8 +9,9 @@ const majority = { writeConcern: { w: 'majority' } } as const
 const nothing = { _id: { $exists: false } } as const
 
 /**
- * Builds the missing indexes of the collections that exist, and drops those that an earlier release declared. An index
- * whose definition changes gets a new name, so that it is built beside the old one. Indexes of an operator stay.
+ * A step for migrations. Builds the missing indexes of the collections that exist, and drops those
+ * that an earlier release declared. An index whose definition changes gets a new name, so that it is
+ * built beside the old one. Indexes of an operator stay.
  * @param retired names of indexes by collection.
  */
 export const replaceIndexes = (retired: Readonly<Record<string, readonly string[]>>): Step => ({
@@ -39,19 +40,14 @@ async function findCollection(db: Db, name: string) {
 }
 
 /**
- * Has MongoDB refuse each insert and update that leaves a document without a shape. Stored documents stay. When it
- * returns, all transactions that wrote another shape have ended, and a majority has their writes. Two commands.
+ * For steps of migrations. Has MongoDB refuse each insert and update that leaves a document without
+ * a shape. Stored documents stay. When it returns, all transactions that wrote another shape have
+ * ended, and a majority has their writes. Two commands.
  * @param shape a query. Default: refuses all inserts and updates.
- * @param validationLevel `moderate` takes updates of stored documents that have another shape.
  */
-export async function guard(
-  db: Db,
-  name: string,
-  shape: Document = nothing,
-  validationLevel: 'strict' | 'moderate' = 'strict',
-): Promise<void> {
+export async function guard(db: Db, name: string, shape: Document = nothing): Promise<void> {
   await createCollection(db, name)
-  const refusing = { validationLevel, validationAction: 'error' }
+  const refusing = { validationLevel: 'strict', validationAction: 'error' }
   await db.command({ collMod: name, validator: shape, ...refusing, ...majority })
 }
 
@@ -60,8 +56,9 @@ export const isView = async (db: Db, name: string): Promise<boolean> =>
   (await findCollection(db, name))?.type === 'view'
 
 /**
- * Renames a collection, and makes its old name a view: the previous release goes on reading, and its writes are
- * refused. What the previous release writes under the old name in between, is moved.
+ * For steps of migrations. Renames a collection, and makes its old name a view: the previous release
+ * goes on reading, and its writes are refused. What the previous release inserts under the old name
+ * in between, is moved.
  */
 export async function renameWithView(
   { db, signal }: StepParts,

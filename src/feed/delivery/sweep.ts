@@ -1,6 +1,5 @@
 import { requestTimeout, singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
-import type { Mechanisms } from '../../db/mechanisms.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import type { Transactions } from '../../db/transaction.ts'
 import type { Run } from '../../jobs/lease.ts'
@@ -37,7 +36,6 @@ export interface SweepParts {
   readonly readers: ReaderWalk
   readonly outbox: Outbox
   readonly transactions: Transactions
-  readonly mechanisms: Pick<Mechanisms, 'isOn'>
   /** How long entries are kept after the creation of their posts, in milliseconds. Infinity: for ever. */
   readonly keptMs: number
   /** Milliseconds since 1970. */
@@ -76,12 +74,12 @@ export class Sweep {
   }
 
   /**
-   * Raises the floors of all registrations to the age that this process keeps. Not while processes of the previous release
-   * may run, whose pages know no floors. A transaction of one command, none if everything is kept.
+   * Raises the floors of all registrations to the age that this process keeps. A transaction of one
+   * command, none if everything is kept.
    */
   async raiseFloors(): Promise<void> {
-    const { registry, transactions, mechanisms, keptMs, now } = this.parts
-    if (keptMs === Number.POSITIVE_INFINITY || !(await mechanisms.isOn('retention'))) return
+    const { registry, transactions, keptMs, now } = this.parts
+    if (keptMs === Number.POSITIVE_INFINITY) return
     const floor = timeIdAt<PostId>(Math.max(0, now() - keptMs), '0'.repeat(12))
     await transactions.run((tx) => registry.raiseFloors(floor, tx))
   }

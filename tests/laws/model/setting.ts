@@ -1,4 +1,3 @@
-import { marks } from '../../../src/db/marks.ts'
 import { toObjectId } from '../../../src/db/object-id.ts'
 import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
@@ -52,13 +51,12 @@ export async function sweepNow({ sweep }: Services): Promise<void> {
 
 /** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
-  const { strategies, meta, ...others } = collections
+  const { strategies, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
   await Promise.all([
     ...Object.values(others).map((one) => (one as Emptied).deleteMany({})),
     strategies.deleteMany({ $nor: [resting] }),
     strategies.updateMany(resting as object, { $unset: { floor: '' } }),
-    meta.deleteMany({ _id: { $nin: [...marks] } }),
   ])
 }
 

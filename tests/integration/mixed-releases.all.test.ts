@@ -245,7 +245,7 @@ describe('a server of this release beside the next release', () => {
   beforeAll(compileNextRelease)
 
   test(
-    'it reads on while the database is migrated, and what it writes is seen or refused',
+    'a server of the previous release reads on during a migration, and its writes are seen or refused',
     async () => {
       await using database = await openEmpty()
       const { client, db } = database

@@ -14,7 +14,10 @@ export interface GroupCommitBounds {
   readonly waitingMax: number
   /** How long a write may wait until its batch begins, in milliseconds. */
   readonly waitMsMax: number
-  /** How long a key waits after a batch of several until as many writes wait again, in milliseconds. */
+  /**
+   * How long writes wait at most after a batch of several, until as many wait as were under way, in milliseconds. After a
+   * turn that others wait for, no longer than the turn took.
+   */
   readonly lingerMs: number
 }
 
@@ -75,6 +78,8 @@ export class GroupCommit<Op, Result> {
   private readonly ready = new Set<string>()
   private takesTurns = false
   private waiting = 0
+  /** How many writes the next turn waits for, and what begins it. Undefined: it waits for none. */
+  private gathering: { readonly wanted: number; readonly end: () => void } | undefined
   /** Why the last commit failed. Undefined if it succeeded. */
   private failure: unknown
   private readonly metrics: ReturnType<typeof groupMetrics>
@@ -110,6 +115,7 @@ export class GroupCommit<Op, Result> {
         this.queues.set(key, [write])
         this.begin(key)
       }
+      if (this.gathering && this.waiting >= this.gathering.wanted) this.gathering.end()
     })
   }
 
@@ -130,11 +136,36 @@ export class GroupCommit<Op, Result> {
         room -= this.queues.get(key)?.length ?? 0
       }
       for (const key of keys) this.ready.delete(key)
-      await this.commitKeys(keys)
+      const [waited, begunMs] = [this.waiting, performance.now()]
+      const next = this.commitKeys(keys)
+      if (!next) continue
+      const taken = waited - this.waiting
+      await next
+      if (taken > 1) await this.gather(taken + this.waiting, performance.now() - begunMs)
     }
     this.takesTurns = false
   }
 
+  /**
+   * Waits for the clients that a turn has answered: they often write again at once. Then all share the next turn, instead
+   * of one half that waits for the other.
+   */
+  private async gather(underWay: number, turnMs: number): Promise<void> {
+    const wanted = Math.min(underWay, this.bounds.batchMax)
+    const ms = Math.min(turnMs, this.bounds.lingerMs)
+    if (this.waiting >= wanted || ms <= 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      const end = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.gathering = { wanted, end }
+    })
+    this.gathering = undefined
+  }
+
+  /** @returns when the next turn may begin. Undefined: now, because each key goes on by itself. */
   private commitKeys(keys: readonly string[]): Promise<unknown> | undefined {
     const batches = keys.map((key) => ({ key, writes: this.takeBatch(key) }))
     const begun = batches.filter(({ writes }) => writes.length > 0)
@@ -146,11 +177,15 @@ export class GroupCommit<Op, Result> {
     })
     const [first] = taken
     if (!first) return undefined
-    const turn = first.inContext(() => this.commit(taken))
+    const { answers, next } = first.inContext(() => this.commit(taken))
     for (const [at, { key, writes }] of begun.entries()) {
-      void this.answer(key, writes, turn.answers[at] as Promise<Answers<Result>>)
+      const answered = this.answer(writes, answers[at] as Promise<Answers<Result>>)
+      void answered.then(async () => {
+        if (!next) await this.linger(key, writes.length)
+        this.goOn(key)
+      })
     }
-    return turn.next
+    return next
   }
 
   /** Takes the next writes of a key out of its queue, and refuses those that waited too long. */
@@ -172,7 +207,6 @@ export class GroupCommit<Op, Result> {
   }
 
   private async answer(
-    key: string,
     writes: readonly Waiting<Op, Result>[],
     answers: Promise<Answers<Result>>,
   ): Promise<void> {
@@ -188,13 +222,14 @@ export class GroupCommit<Op, Result> {
       this.failure = error
       for (const { reject } of writes) reject(error)
     }
-    // The clients that were just answered often write again at once, and then share the next commit.
-    if (writes.length > 1 && this.bounds.lingerMs > 0) {
-      await nextTurn()
-      const waiting = this.queues.get(key)?.length ?? 0
-      if (waiting < writes.length) await sleep(this.bounds.lingerMs)
-    }
-    this.goOn(key)
+  }
+
+  /** As {@link gather}, for a key whose commits no others wait for. */
+  private async linger(key: string, answered: number): Promise<void> {
+    if (answered < 2 || this.bounds.lingerMs <= 0) return
+    await nextTurn()
+    const waiting = this.queues.get(key)?.length ?? 0
+    if (waiting < answered) await sleep(this.bounds.lingerMs)
   }
 
   /** Commits the writes that have come during a commit of their key. */

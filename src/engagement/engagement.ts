@@ -66,7 +66,7 @@ const bounds: GroupCommitBounds = {
   batchMax: 256,
   waitingMax: 20_000,
   waitMsMax: 4_000,
-  lingerMs: 2,
+  lingerMs: 10,
 }
 
 /** Number of posts whose writes share a transaction. */

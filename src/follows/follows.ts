@@ -31,7 +31,7 @@ const bounds: GroupCommitBounds = {
   batchMax: 64,
   waitingMax: 20_000,
   waitMsMax: 4_000,
-  lingerMs: 2,
+  lingerMs: 10,
 }
 
 /** Number of followees whose follows share a transaction. A post of one of them is enough to make it collide. */

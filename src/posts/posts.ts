@@ -56,7 +56,7 @@ const bounds: GroupCommitBounds = {
   batchMax: 64,
   waitingMax: 20_000,
   waitMsMax: 4_000,
-  lingerMs: 1,
+  lingerMs: 10,
 }
 
 /** Number of authors whose posts share a transaction. A follow of one of them is enough to make it collide. */

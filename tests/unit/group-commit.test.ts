@@ -219,6 +219,77 @@ describe('group commit', () => {
     expect(await Promise.all([first, waiting])).toEqual(['A', 'B'])
   })
 
+  /** A group commit whose test ends each turn. */
+  function turned(given: Partial<GroupCommitBounds> = {}) {
+    const turns: string[] = []
+    const nexts: (() => void)[] = []
+    const commits = new GroupCommit<string, string>(
+      (batches) => {
+        turns.push(batches.map(({ key, ops }) => `${key}:${ops.join('')}`).join(' '))
+        const ended = new Promise<void>((resolve) => nexts.push(resolve))
+        const answers = batches.map(({ ops }) => ended.then(() => ops))
+        return { answers, next: Promise.all(answers) }
+      },
+      { ...bounds, batchMax: 4, ...given },
+    )
+    const end = async () => {
+      nexts.shift()?.()
+      await nextTurn()
+    }
+    return { commits, turns, end }
+  }
+
+  /** A turn of 50 ms that has answered two writes while a third one waits. */
+  async function endedTurn(given: Partial<GroupCommitBounds>) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { commits, turns, end } = turned(given)
+    const all = [commits.submit('p', '1'), commits.submit('q', '2')]
+    await nextTurn()
+    all.push(commits.submit('r', '3'))
+    vi.advanceTimersByTime(50)
+    await end()
+    expect(turns).toEqual(['p:1 q:2'])
+    return { commits, turns, end, all }
+  }
+
+  test('after a turn, the next one waits for as many writes as were under way', async () => {
+    const { commits, turns, end, all } = await endedTurn({ lingerMs: 60_000 })
+    all.push(commits.submit('p', '4'))
+    await nextTurn()
+    expect(turns).toHaveLength(1)
+    all.push(commits.submit('s', '5'))
+    await nextTurn()
+    expect(turns).toEqual(['p:1 q:2', 'r:3 p:4 s:5'])
+    await end()
+    expect(await Promise.all(all)).toEqual(['1', '2', '3', '4', '5'])
+  })
+
+  test.each([
+    { lingerMs: 60_000, waitsMs: 50, why: 'than the last one took' },
+    { lingerMs: 20, waitsMs: 20, why: 'than lingerMs' },
+  ])('a turn waits for writes no longer $why', async ({ lingerMs, waitsMs }) => {
+    const { turns, end, all } = await endedTurn({ lingerMs })
+    vi.advanceTimersByTime(waitsMs - 1)
+    await nextTurn()
+    expect(turns).toHaveLength(1)
+    vi.advanceTimersByTime(1)
+    await nextTurn()
+    expect(turns).toEqual(['p:1 q:2', 'r:3'])
+    await end()
+    expect(await Promise.all(all)).toEqual(['1', '2', '3'])
+  })
+
+  test('a turn of one write keeps the next one not waiting', async () => {
+    const { commits, turns, end } = turned({ lingerMs: 60_000 })
+    const first = commits.submit('p', '1')
+    await nextTurn()
+    const second = commits.submit('q', '2')
+    await end()
+    expect(turns).toEqual(['p:1', 'q:2'])
+    await end()
+    expect(await Promise.all([first, second])).toEqual(['1', '2'])
+  })
+
   test('a group commit takes the batches of all idle keys into a turn, and begins the next one when it may', async () => {
     const turns: string[] = []
     const nexts: (() => void)[] = []

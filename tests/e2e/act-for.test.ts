@@ -167,8 +167,8 @@ describe('a server acts for the account', () => {
   test.each(Object.entries(servers))(
     'of an issuer that its configuration names, and to %s no other exists',
     async (name, authorization) => {
-      await importEdges(`follower-${name} followed-${name}`)
-      const imported = await app.services.collections.users.findOne({ handle: `follower-${name}` })
+      await importEdges(`zoe-${name} yan-${name}`)
+      const imported = await app.services.collections.users.findOne({ handle: `zoe-${name}` })
       const accounts = new Map([['imported', imported?._id as UserId]])
       for (const owner of ['main', 'users', 'jobs'] as const)
         accounts.set(owner, await createAccount(owner, `${owner}-by-${name}`))

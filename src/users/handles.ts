@@ -9,6 +9,7 @@ import { DomainError } from '../errors.ts'
 import type { Handle, UserId } from '../lib/ids.ts'
 import { keptBeside } from './former-handles.ts'
 import type { ReservedNames } from './names.ts'
+import type { UserStats } from './stats.ts'
 import { isStandIn } from './subjects.ts'
 
 const argument = 'input.handle'
@@ -28,6 +29,7 @@ interface HeldHandle {
 /** The parts that {@link Handles} works with. */
 interface HandlesParts {
   readonly collections: Pick<Collections, 'handles' | 'users'>
+  readonly stats: Pick<UserStats, 'liveAmong'>
   readonly reserved: ReservedNames
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -78,16 +80,19 @@ export class Handles {
 
   /**
    * Whether a rename to a handle, or the creation of an account with it, succeeds now. One command, and one more for an
-   * account that asks.
+   * account that asks. One more if its document is not there.
    * @param asking the account, or what stands for a subject without one. Without: a new account.
    */
   async isAvailable(handle: Handle, asking: UserId | undefined): Promise<boolean> {
-    const { collections, reserved, now } = this.parts
+    const { collections, stats, reserved, now } = this.parts
     const doc = (await this.loadDocs([handle])).find(({ _id }) => _id === handle)
     const isHeld = doc !== undefined && !this.isFree(doc)
-    if (asking === undefined || isStandIn(asking)) return !isHeld && !reserved.hasHandle(handle)
+    const isFreeForAll = !isHeld && !reserved.hasHandle(handle)
+    if (asking === undefined || isStandIn(asking)) return isFreeForAll
     const [own] = await findAtOnce(collections.users, { _id: asking })
-    if (!own || own.deletedAt || !conforms(shapes.users, own)) return false
+    const isLost = own === undefined && (await stats.liveAmong([asking])).has(asking)
+    if (isLost || (own && !conforms(shapes.users, own))) return false
+    if (!own || own.deletedAt) return isFreeForAll
     // A rename to the handle that it has changes nothing, whatever the document of the handle says.
     if (own.handle === handle) return true
     if (isHeld && (!isWellFormed(doc) || doc.account !== asking)) return false

@@ -46,6 +46,7 @@ function jobAt(n: number): Document {
   const post = { author: ownerAt(n), post: idAt(n).toHexString() }
   return {
     _id: idAt(n),
+    about: kind.startsWith('post') || kind.startsWith('follow') ? ownerAt(n) : hot,
     kind,
     payload: kind.startsWith('post') ? post : kind.startsWith('follow') ? pair : { user: hot },
     state: n % 100 === 0 ? 'PARKED' : 'READY',

@@ -3,7 +3,7 @@ import { highestId, lowestId } from '../../../src/db/object-id.ts'
 import { feedStrategyNames } from '../../../src/feed/strategies/list.ts'
 import { hot, hotIds, hotPeriods, others } from './large-database.ts'
 
-/** Fields that hold a user's handle. */
+/** Fields that hold an account. */
 const ofUsers = new Set([
   '_id',
   'user',
@@ -14,6 +14,7 @@ const ofUsers = new Set([
   'other',
   'reader',
   'actor',
+  'about',
   'after',
 ])
 const bounds = new Set([lowestId.toHexString(), highestId.toHexString()])

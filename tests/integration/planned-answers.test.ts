@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { pollCursors } from '../../src/graphql/poll-cursor.ts'
@@ -192,6 +192,12 @@ const poll = fc.record({
 })
 
 let asked = 0
+/** Runs `work` while the clock stands still, because cursors for polls move with the time. */
+async function atOneTime(work: () => Promise<void>): Promise<void> {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  await work().finally(() => clock.mockRestore())
+}
+
 /** The same operation twice: as it is, and with a directive, with which only graphql-js answers it. */
 const textsOf = (selection: Selection) => {
   const declared = '($first: Int, $strategy: FeedStrategy, $group: String, $after: String)'
@@ -228,13 +234,11 @@ describe('an answer by a plan', () => {
     await fc.assert(
       fc.asyncProperty(operation, async ({ selection, as, variables }) => {
         const { planned, executed } = textsOf(selection)
-        let expected = await bytesOf(as, executed, variables)
-        for (const from of [app, app, bare]) {
-          const answer = await bytesOf(as, planned, variables, { from })
-          // The watermark, and so the cursor, may have passed a post since then.
-          if (answer !== expected) expected = await bytesOf(as, executed, variables)
-          expect(answer).toBe(expected)
-        }
+        await atOneTime(async () => {
+          const expected = await bytesOf(as, executed, variables)
+          for (const from of [app, app, bare])
+            expect(await bytesOf(as, planned, variables, { from })).toBe(expected)
+        })
       }),
       { numRuns },
     )
@@ -254,11 +258,10 @@ describe('an answer by a plan', () => {
     await fc.assert(
       fc.asyncProperty(poll, async ({ selection, as, cursor, variables }) => {
         const all = { ...variables, since: cursors[cursor % cursors.length] }
-        const executed = () => answerTo(as, selection, all, '@include(if: true)')
-        const before = await executed()
-        const planned = await answerTo(as, selection, all)
-        // As above.
-        expect(planned).toBe(planned === before ? before : await executed())
+        await atOneTime(async () => {
+          const executed = await answerTo(as, selection, all, '@include(if: true)')
+          expect(await answerTo(as, selection, all)).toBe(executed)
+        })
       }),
       { numRuns: lawRuns(100) },
     )

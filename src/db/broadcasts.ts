@@ -116,10 +116,6 @@ export const broadcastSources: readonly { readonly from: string; readonly why: s
     why: '`verify` and `reconcile` read everything.',
   },
   {
-    from: 'src/db/migrations/',
-    why: 'A migration changes what is stored, once.',
-  },
-  {
     from: 'src/imports/',
     why: 'An import checks its pairs against all restrictions, and looks for later follow events.',
   },

@@ -23,6 +23,6 @@ EXPOSE 4000 4001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ADMIN_PORT}/livez`, { signal: AbortSignal.timeout(2000) }).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Any command of Feedline may follow the name of the image; `serve` if none does.
-# The young generation is small, as in `npm start`: nothing is slower, and 35 MB less are resident.
+# A small young generation, as in `npm start`: 30 MB less are resident at rest.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/dist/main.js"]
 CMD ["serve"]

@@ -194,7 +194,7 @@ const poll = fc.record({
 let asked = 0
 /** Runs `work` while the clock stands still, because cursors for polls move with the time. */
 async function atOneTime(work: () => Promise<void>): Promise<void> {
-  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now())
   await work().finally(() => clock.mockRestore())
 }
 

@@ -123,7 +123,9 @@ export function useApp(
     const operations = { ...read.operations, slowMs: withoutSlowLines }
     const config = { ...read, operations, ...adjust(read) }
     const log = createLog('info', { write: (line: string) => void logged.push(line) })
-    services = createServices(database.client, database.db, config)
+    // Not the function itself, which a test may replace later.
+    const now = () => Date.now()
+    services = createServices(database.client, database.db, config, { now })
     await registerStrategies(services, config.feed.maintained)
     if (config.feed.maintained.length > 1) services.inline.start(services.tasks, log)
     services.feed.start(log)

@@ -17,20 +17,21 @@ import { kinds } from './kinds.ts'
 import { type ListResult, type NewEntry, sizeOf } from './list-plan.ts'
 import { arrayIn } from './list-store.ts'
 
-/** An add that memory has admitted. */
-type AdmittedAdd = EntryWrite & { readonly write: { readonly add: NewEntry } }
+/** A write that adds an entry. */
+type Add = EntryWrite & { readonly write: { readonly add: NewEntry } }
 
 /** Writes that cannot be added at once. */
 const inDoubt = new WeakSet<EntryWrite>()
 
 /**
- * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known to overflow, that
- * memory has admitted.
+ * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known to overflow.
+ * @param admitted the adds that memory has admitted. All of them must be.
  */
 export function canAddAtOnce(
   { overflowing, limits }: Pick<EntryParts, 'overflowing' | 'limits'>,
   writes: readonly EntryWrite[],
-): writes is readonly AdmittedAdd[] {
+  admitted: ReadonlySet<EntryWrite>,
+): writes is readonly Add[] {
   const lists = new Set<string>()
   const isFree = (write: EntryWrite) => {
     const {
@@ -38,7 +39,7 @@ export function canAddAtOnce(
       write: { kind, add },
     } = write
     const list = listKey({ post, kind })
-    if (!add || !write.isAdmitted || inDoubt.has(write)) return false
+    if (!add || !admitted.has(write) || inDoubt.has(write)) return false
     if (lists.has(list) || overflowing.has(list) || limits[kind].threshold < 1) return false
     lists.add(list)
     return true
@@ -60,7 +61,7 @@ export function canAddAtOnce(
 export async function addAtOnce(
   tx: Tx,
   parts: EntryParts,
-  writes: readonly AdmittedAdd[],
+  writes: readonly Add[],
 ): Promise<readonly ListResult[]> {
   try {
     const updates = writes.map((write) => pushOf(write, parts.limits))
@@ -91,7 +92,7 @@ const isNoArray = { $not: { $type: 'array' } }
 
 /** Adds an entry to the list in the post, if that is where `ListPlan` would place it, under its own id. */
 function pushOf(
-  { post, write: { kind, add } }: AdmittedAdd,
+  { post, write: { kind, add } }: Add,
   limits: EntryParts['limits'],
 ): AnyBulkWriteOperation<PostDoc> {
   const { threshold, embeddedBytesMax } = limits[kind]

@@ -26,8 +26,14 @@ import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 /** A write to a list of a post. */
 export interface EntryWrite extends PostWrite {
   readonly idempotencyKey: IdempotencyKey | undefined
-  /** Whether memory has admitted an add. */
-  readonly isAdmitted: boolean
+}
+
+/** How a batch of writes is committed. */
+export interface BatchOptions {
+  /** The adds that memory has admitted: see {@link admitByMemory}. */
+  readonly admitted: ReadonlySet<EntryWrite>
+  /** See {@link readStates}. */
+  readonly passesLevels: boolean
 }
 
 /** An add or a removal that changed something, with the entry that it was about. */
@@ -72,16 +78,17 @@ export async function commitEntries(
   tx: Tx,
   parts: EntryParts,
   writes: readonly EntryWrite[],
-  passesLevels: boolean,
+  { admitted, passesLevels }: BatchOptions,
 ): Promise<readonly (ListResult | Error)[]> {
   const { collections, idempotency, limits } = parts
   const keys = writes.map(({ idempotencyKey }) => idempotencyKey)
   const firsts = await idempotency.savedResults<ListResult>(keys, tx)
   const repeats = findRepeats(keys)
   const fresh = writes.filter((_, at) => firsts[at] === undefined && repeats[at] === undefined)
-  const refusals = await refusalsOf(tx, parts, fresh)
-  const admitted = fresh.filter((write) => !refusals.has(write))
-  const states = await readStates(tx, collections, admitted, passesLevels)
+  const undecided = fresh.filter((write) => !admitted.has(write))
+  const refusals = await refusalsOf(tx, parts, undecided)
+  const allowed = fresh.filter((write) => !refusals.has(write))
+  const states = await readStates(tx, collections, allowed, passesLevels)
   for (const { post, levels } of states.values())
     for (const kind of engagementKinds)
       if (levels[kind]) parts.overflowing.set(listKey({ post, kind }), true)
@@ -114,17 +121,23 @@ export async function lockPost(
 export const listKey = ({ post, kind }: { post: PostRef; kind: EngagementKind }): string =>
   `${kind}/${postKey(post)}`
 
-/** Why adds are refused. One command for accounts and one for blocks, none if memory has admitted all adds. */
+/** The adds that memory admits, so that the transaction need not decide about them. The cost of {@link Admission.admitByMemory}. */
+export async function admitByMemory(
+  { admission }: Pick<EntryParts, 'admission'>,
+  writes: readonly EntryWrite[],
+): Promise<ReadonlySet<EntryWrite>> {
+  const adds = addsAmong(writes)
+  const admitted = await admission.admitByMemory(adds)
+  return new Set(adds.flatMap(({ write }, at) => (admitted[at] ? [write] : [])))
+}
+
+/** Why adds are refused. One command for accounts and one for blocks, none without adds. */
 async function refusalsOf(
   tx: Tx,
   { admission }: EntryParts,
   writes: readonly EntryWrite[],
 ): Promise<Map<EntryWrite, DomainError>> {
-  const adds = writes.flatMap((write) =>
-    write.write.add && !write.isAdmitted
-      ? [{ write, viewer: write.write.add.actor as UserId, user: write.post.author }]
-      : [],
-  )
+  const adds = addsAmong(writes)
   const decide = await admission.decide(tx, 'POST', adds)
   return new Map(
     adds.flatMap(({ write, ...pair }) => {
@@ -134,6 +147,15 @@ async function refusalsOf(
     }),
   )
 }
+
+/** The adds, each with who engages with whose post. */
+const addsAmong = (writes: readonly EntryWrite[]) =>
+  writes.flatMap((write) => {
+    const viewer = write.write.add?.actor
+    return viewer === undefined
+      ? []
+      : [{ write, viewer: viewer as UserId, user: write.post.author }]
+  })
 
 const planOf = ({ lists, ...state }: PostState, limits: EntryParts['limits']): PostPlans => ({
   ...state,

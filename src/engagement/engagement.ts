@@ -17,7 +17,13 @@ import {
 import type { Removal } from '../users/deletion.ts'
 import type { Handles } from '../users/handles.ts'
 import { addAtOnce, canAddAtOnce } from './add-at-once.ts'
-import { commitEntries, type EntryParts, type EntryWrite, lockPost } from './commit-entries.ts'
+import {
+  admitByMemory,
+  commitEntries,
+  type EntryParts,
+  type EntryWrite,
+  lockPost,
+} from './commit-entries.ts'
 import { type EngagementKind, entryKey, type KindKeyedBy, kinds } from './kinds.ts'
 import type { ListResult, ListWrite, NewEntry } from './list-plan.ts'
 import { postKey } from './list-store.ts'
@@ -82,10 +88,13 @@ export class Engagements {
       bounds,
       keysMax: postsMax,
       now,
-      apply: (tx, writes, repairs) =>
-        !repairs && canAddAtOnce(parts, writes)
+      apply: async (tx, writes, repairs) => {
+        // Before the first command, and once for all: then writes that arrive together share one transaction.
+        const admitted = await admitByMemory(parts, writes)
+        return !repairs && canAddAtOnce(parts, writes, admitted)
           ? addAtOnce(tx, parts, writes)
-          : commitEntries(tx, parts, writes, repairs),
+          : commitEntries(tx, parts, writes, { admitted, passesLevels: repairs })
+      },
       lock: async (tx, _, [first]) => first && lockPost(tx, collections, first.post),
     })
   }
@@ -195,15 +204,7 @@ export class Engagements {
     write: ListWrite,
     idempotencyKey?: IdempotencyKey,
   ): Promise<EngagementChange> {
-    const { add } = write
-    const isAdmitted =
-      add !== undefined &&
-      (await this.parts.admission.admitsByMemory({
-        viewer: add.actor as UserId,
-        user: post.author,
-      }))
-    const entry = { post, write, idempotencyKey, isAdmitted }
-    const result = await this.writes.submit(postKey(post), entry)
+    const result = await this.writes.submit(postKey(post), { post, write, idempotencyKey })
     return toChange(write.kind, post, result)
   }
 }

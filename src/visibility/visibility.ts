@@ -136,20 +136,25 @@ export class Admission {
   ) {}
 
   /**
-   * Whether memory shows that a viewer may engage with the posts of a user, so that the transaction need not decide it. A
-   * block or a deletion that was acknowledged before the call forbids it. A later one is concurrent with the engagement:
-   * what both leave is what they leave one after the other. That is not so of a follow, which a block must end.
-   * No command but those of memory: a tick, and two for accounts and one for restrictions that it lacks.
+   * For each pair, whether memory shows that the viewer may engage with the posts of the user, so that the transaction
+   * need not decide it. A block or a deletion that was acknowledged before the call forbids it. A later one is concurrent
+   * with the engagement: what both leave is what they leave one after the other. That is not so of a follow, which a
+   * block must end.
+   * No command but those of memory: a tick, and for each pair two for accounts and one for restrictions that it lacks.
    * @returns false if the viewer may not, and in doubt. {@link decide} says which.
    */
-  async admitsByMemory({ viewer, user }: Pair): Promise<boolean> {
-    if (!(await this.kept.isCurrent())) return false
-    const [live, restrictions] = await Promise.all([
-      this.kept.live([viewer, user]),
-      this.kept.restrictions(viewer),
-    ])
-    if (!restrictions || !live.has(viewer)) return false
-    return isShown('POST', viewer, { user }, { live, restrictions })
+  async admitByMemory(pairs: readonly Pair[]): Promise<readonly boolean[]> {
+    if (pairs.length === 0 || !(await this.kept.isCurrent())) return pairs.map(() => false)
+    return Promise.all(
+      pairs.map(async ({ viewer, user }) => {
+        const [live, restrictions] = await Promise.all([
+          this.kept.live([viewer, user]),
+          this.kept.restrictions(viewer),
+        ])
+        if (!restrictions || !live.has(viewer)) return false
+        return isShown('POST', viewer, { user }, { live, restrictions })
+      }),
+    )
   }
 
   /**

@@ -1,4 +1,4 @@
-import { feedStrategyNames } from '../src/feed/strategies/list.ts'
+import { feedStrategyNames } from '../src/timeline/strategies/list.ts'
 import { type CheckContext, reportDuplicates } from './check.ts'
 import { isAlive, type User } from './model.ts'
 import { orderKeyOf, timelineDocument } from './read-timelines.ts'

@@ -1,5 +1,5 @@
-import { type FeedStrategyName, feedStrategyNames } from '../src/feed/strategies/list.ts'
 import { decodeOpaque } from '../src/lib/opaque.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../src/timeline/strategies/list.ts'
 import { type Data, sendRequest } from './graphql.ts'
 import type { User } from './model.ts'
 import type { Random } from './random.ts'

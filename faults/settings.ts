@@ -1,4 +1,4 @@
-import { feedStrategyNames } from '../src/feed/strategies/list.ts'
+import { feedStrategyNames } from '../src/timeline/strategies/list.ts'
 
 /** The names of Feedline's processes. */
 export const serverNames = ['server-1', 'server-2'] as const

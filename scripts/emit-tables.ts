@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { collectionTable } from '../src/db/collections.ts'
 import { deploymentTable } from '../src/db/deployment.ts'
-import { strategyTable } from '../src/feed/strategies/list.ts'
+import { strategyTable } from '../src/timeline/strategies/list.ts'
 
 // Writes the tables of documents that derive from code. With --check, it writes nothing and fails if a table differs.
 const tables: readonly (readonly [file: string, rows: readonly (readonly string[])[]])[] = [

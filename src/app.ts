@@ -1,7 +1,5 @@
 import 'reflect-metadata'
 import type { AppConfig } from './environment.ts'
-import { registerStrategies } from './feed/feeds.ts'
-import { RebuildWatch } from './feed/registry/rebuild-watch.ts'
 import { createServer } from './graphql/server.ts'
 import { loadTrustedDocuments, type TrustedDocuments } from './graphql/trusted-documents.ts'
 import { startAdmin } from './http/admin.ts'
@@ -15,6 +13,8 @@ import { measureDatabase } from './observe.ts'
 import { type Opened, openProcess } from './open-process.ts'
 import { type ContentValidator, loadValidators } from './posts/content.ts'
 import { createServices, type Services } from './services.ts'
+import { registerStrategies } from './timeline/feeds.ts'
+import { RebuildWatch } from './timeline/registry/rebuild-watch.ts'
 import { issuerWarnings } from './users/issuers.ts'
 
 /** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */

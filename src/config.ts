@@ -24,7 +24,7 @@ const viewersPerAddress = 20
 /** The most users that a user may follow. It bounds the cost of a timeline that fans out on read. */
 const followeesMax = 10_000
 
-/** What can be configured, except timelines: `feed/config.ts` adds these. */
+/** What can be configured, except timelines: `timeline/config.ts` adds these. */
 export interface Config {
   readonly production: boolean
   readonly http: {

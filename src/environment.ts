@@ -1,9 +1,9 @@
 import { type Config, ConfigError, pathProblem, readCommonConfig, type Use } from './config.ts'
 import { uriProblem } from './db/uri.ts'
-import { type FeedConfig, feedVariables, readFeedConfig } from './feed/config.ts'
 import { type OperationsConfig, operationsVariables, readOperationsConfig } from './http/config.ts'
 import type { Variables } from './lib/variables.ts'
 import { signIn } from './sign-in.ts'
+import { type FeedConfig, feedVariables, readFeedConfig } from './timeline/config.ts'
 import { content, database, limitsOfData, serving } from './variables.ts'
 
 /** Everything that can be configured, read once at start. */

@@ -14,7 +14,7 @@ import {
 } from './lib/variables.ts'
 import { signIn } from './sign-in.ts'
 
-// The environment variables that timelines, operation and sign-in do not depend on: `feed/config.ts`, `http/config.ts` and
+// The environment variables that timelines, operation and sign-in do not depend on: `timeline/config.ts`, `http/config.ts` and
 // `sign-in.ts` have the others. Their texts are the reference in docs/reference/configuration.md, and links are relative
 // to it.
 

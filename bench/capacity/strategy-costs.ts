@@ -1,10 +1,10 @@
 import { randomAt } from '../../packages/drive/random.ts'
+import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import {
   type FeedStrategyName,
   feedStrategyNames,
   isMaterialised,
-} from '../../src/feed/strategies/list.ts'
-import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+} from '../../src/timeline/strategies/list.ts'
 import type { Child } from '../child-process.ts'
 import type { FeedsDatabase } from '../feeds/feeds-database.ts'
 import { sizeOf } from '../options.ts'

@@ -1,10 +1,10 @@
 import { Timestamp } from 'mongodb'
-import { registerStrategies } from '../../src/feed/feeds.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import {
   type FeedStrategyName,
   isMaterialised,
   materialisedNames,
-} from '../../src/feed/strategies/list.ts'
+} from '../../src/timeline/strategies/list.ts'
 import type { Child } from '../child-process.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
 import { clearBuckets, type FeedsDatabase, maintainOnly } from '../feeds/feeds-database.ts'

@@ -1,6 +1,6 @@
-import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import type { MaterialisedName } from '../../src/timeline/strategies/list.ts'
 import { collectionNames, entryPaths, type FeedsDatabase } from '../feeds/feeds-database.ts'
 import { type ConstantsGraph, followeesEach } from './graphs.ts'
 import { measureStorage } from './storage.ts'

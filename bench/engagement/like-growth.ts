@@ -1,5 +1,5 @@
 import type { PostRef } from '../../src/lib/ids.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import type { Services } from '../../src/services.ts'
 import { newKey } from '../idempotency.ts'
 import type { BenchOptions } from '../options.ts'

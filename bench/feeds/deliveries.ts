@@ -1,6 +1,6 @@
 import { ObjectId } from 'mongodb'
-import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import type { MaterialisedName } from '../../src/timeline/strategies/list.ts'
 import type { BenchOptions } from '../options.ts'
 import { postText } from './bulk-data.ts'
 import {

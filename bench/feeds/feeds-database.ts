@@ -2,15 +2,15 @@ import { ObjectId } from 'mongodb'
 import { pino } from 'pino'
 import { catalogue, type StrategyDoc } from '../../src/db/collections.ts'
 import { applyIndexes } from '../../src/db/indexes.ts'
-import { registerStrategies } from '../../src/feed/feeds.ts'
+import { Worker } from '../../src/jobs/worker.ts'
+import type { UserId } from '../../src/lib/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import {
   byStrategy,
   type MaterialisedName,
   materialisedNames,
-} from '../../src/feed/strategies/list.ts'
-import { Worker } from '../../src/jobs/worker.ts'
-import type { UserId } from '../../src/lib/ids.ts'
-import type { Services } from '../../src/services.ts'
+} from '../../src/timeline/strategies/list.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'
 import { fillerPosts, insertInBatches } from './bulk-data.ts'
 

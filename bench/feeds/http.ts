@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { root } from '../../src/lib/root.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import { bundle } from '../bundle.ts'
 import { startChild } from '../child-process.ts'
 import type { HttpLoadResult, LoadJob } from './load-process.ts'

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ObjectId } from 'mongodb'
 import type { PostDoc } from '../../src/db/collections.ts'
 import type { UserId } from '../../src/lib/ids.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import type { Services } from '../../src/services.ts'
 import { newKey } from '../idempotency.ts'
 import {

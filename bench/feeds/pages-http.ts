@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { BSON } from 'mongodb'
-import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import { type Child, startChild } from '../child-process.ts'
 import type { BenchDatabase } from '../database.ts'
 import { recordCommands } from './command-recorder.ts'

@@ -1,5 +1,5 @@
-import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import type { BenchDatabase } from '../database.ts'
 import { type LoadResult, runClosedLoop } from '../load.ts'
 

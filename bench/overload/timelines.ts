@@ -1,7 +1,7 @@
 import { fromObjectId } from '../../src/db/object-id.ts'
-import { registerStrategies } from '../../src/feed/feeds.ts'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { type BenchDatabase, openBenchDatabase } from '../database.ts'
 import { storeGraph, storePosts } from '../feeds/bulk-data.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'

@@ -1,6 +1,6 @@
 import { applyIndexes } from '../../src/db/indexes.ts'
-import { type FeedStrategyName, isMaterialised } from '../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../src/lib/ids.ts'
+import { type FeedStrategyName, isMaterialised } from '../../src/timeline/strategies/list.ts'
 import {
   type BenchDatabase,
   copyCollections,

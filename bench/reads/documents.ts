@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FragmentDefinitionNode, Kind, parse, print, visit } from 'graphql'
-import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
+import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 
 /** The first page with names, pictures, counts and the viewer's flags. The rival takes the same document. */
 export const page = `query Page($first: Int!) {

@@ -1,7 +1,7 @@
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { chunks } from '../../src/lib/batch.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import type { BenchDatabase } from '../database.ts'
 import { runDueJobs } from '../feeds/feeds-database.ts'
 import { type Server, startServer } from '../feeds/http.ts'

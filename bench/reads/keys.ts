@@ -1,4 +1,4 @@
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import { quantile } from '../statistics.ts'
 import type { LogCost } from './log-cost.ts'
 import type { ReadResult } from './measure.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import { type Child, startChild } from '../child-process.ts'
 import { readVersions } from '../database.ts'
 import { buildServer } from '../feeds/build.ts'

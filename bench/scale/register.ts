@@ -1,6 +1,6 @@
 import { connect } from '../../src/db/client.ts'
 import { openCollections } from '../../src/db/collections.ts'
-import { registerStrategies } from '../../src/feed/feeds.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { openBenchDatabase, openServices } from '../database.ts'
 import { userAt } from '../engagement/feedline.ts'
 import { insertInBatches, storeAccounts } from '../feeds/bulk-data.ts'

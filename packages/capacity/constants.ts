@@ -1,4 +1,4 @@
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import measured from './constants.json' with { type: 'json' }
 
 /** What one operation costs. */

@@ -1,4 +1,4 @@
-import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import type { Constants } from './constants.ts'
 import { sumCosts } from './cost.ts'
 import { secondsPerDay } from './derived-load.ts'

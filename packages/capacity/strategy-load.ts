@@ -1,4 +1,4 @@
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import type { Constants, OperationCost } from './constants.ts'
 import { costAt, lowerCost, scaleCost, sumCosts } from './cost.ts'
 import { countEdges, countUsers } from './degrees.ts'

@@ -1,4 +1,4 @@
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import type { Constants } from './constants.ts'
 import { countUsers } from './degrees.ts'
 import { storedEntries } from './derived-load.ts'

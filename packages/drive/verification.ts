@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
+import { feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import { compareMembers, compareOrdered, type Problem } from './compare.ts'
 import { ownListsOf, readHead, readOwnList, readTimeline, type WalkedTimeline } from './lists.ts'
 import type { World } from './operations.ts'

@@ -1,9 +1,9 @@
 import { buildAfterImport, loadLeftOut } from '../db/indexes.ts'
 import type { Db } from '../db/mongo.ts'
 import type { AppConfig } from '../environment.ts'
-import { feedStrategyNames, valuesWhenChecked } from '../feed/strategies/list.ts'
 import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts'
 import { createServices, type Services } from '../services.ts'
+import { feedStrategyNames, valuesWhenChecked } from '../timeline/strategies/list.ts'
 import { failureText } from './failure.ts'
 
 /** Prints a progress line to stderr. Stdout holds only the command's output. */

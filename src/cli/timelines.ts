@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander'
 import type { StrategyDoc } from '../db/collections.ts'
 import { configFor } from '../environment.ts'
-import { type MaterialisedName, materialisedNames } from '../feed/strategies/list.ts'
+import { type MaterialisedName, materialisedNames } from '../timeline/strategies/list.ts'
 import { log, openForCommand } from './database.ts'
 import { interruption } from './failure.ts'
 import { alignColumns } from './table.ts'

@@ -17,7 +17,7 @@ export interface Broadcast {
  */
 export const broadcasts: readonly Broadcast[] = [
   {
-    from: 'src/feed/timeline/pending.ts',
+    from: 'src/timeline/pages/pending.ts',
     command: 'aggregate',
     collection: 'outbox',
     by: 'request',
@@ -59,7 +59,7 @@ export const broadcasts: readonly Broadcast[] = [
     why: '`feedline history compact` walks all pairs in order.',
   },
   {
-    from: 'src/feed/delivery/reader-walk.ts',
+    from: 'src/timeline/delivery/reader-walk.ts',
     command: 'find',
     collection: 'user_stats',
     by: 'job',
@@ -94,14 +94,14 @@ export const broadcasts: readonly Broadcast[] = [
     why: 'A server looks for issuers that no variable names, up to 50.',
   },
   {
-    from: 'src/feed/registry/registrations.ts',
+    from: 'src/timeline/registry/registrations.ts',
     command: 'find',
     collection: 'user_stats',
     by: 'start',
     why: 'A new registration asks once whether any account exists.',
   },
   {
-    from: 'src/feed/registry/',
+    from: 'src/timeline/registry/',
     command: 'count',
     collection: 'user_stats',
     by: 'start',
@@ -120,7 +120,7 @@ export const broadcastSources: readonly { readonly from: string; readonly why: s
     why: 'An import checks its pairs against all restrictions, and looks for later follow events.',
   },
   {
-    from: 'src/feed/registry/remove-stored.ts',
+    from: 'src/timeline/registry/remove-stored.ts',
     why: 'Dropping a strategy empties its collections.',
   },
   {

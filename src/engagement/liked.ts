@@ -1,5 +1,5 @@
 import type { EngagementId, PostId, PostRef, UserId } from '../lib/ids.ts'
-import type { List } from '../list/pipeline.ts'
+import type { List } from '../pages/pipeline.ts'
 import type { EngagementReader } from './reader.ts'
 import type { UserEngagement, UserEngagementIndex } from './user-index.ts'
 

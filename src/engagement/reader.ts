@@ -13,7 +13,7 @@ import {
   type UserId,
 } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
-import { type List, shownWithUser } from '../list/pipeline.ts'
+import { type List, shownWithUser } from '../pages/pipeline.ts'
 import { type EngagementKind, kinds } from './kinds.ts'
 import { among, arrayIn, storedKey } from './list-store.ts'
 

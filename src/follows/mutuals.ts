@@ -1,6 +1,6 @@
 import { singleBatch } from '../db/client.ts'
 import type { EdgeId, UserId } from '../lib/ids.ts'
-import { compareTexts, type Order, readPages } from '../list/pipeline.ts'
+import { compareTexts, type Order, readPages } from '../pages/pipeline.ts'
 import type { Visibility } from '../visibility/visibility.ts'
 import type { Edges, FollowEdge } from './edges.ts'
 import type { Follows } from './follows.ts'

@@ -2,7 +2,7 @@ import { ArgsType, Field, Int } from 'type-graphql'
 import { badInput, checkAll } from '../errors.ts'
 import type { TimeId } from '../lib/ids.ts'
 import { type Page, pageSizeMax, type Window } from '../lib/page.ts'
-import { type CursorCodec, timeCursors } from '../list/cursor.ts'
+import { type CursorCodec, timeCursors } from '../pages/cursor.ts'
 
 /** The page size of a connection without `first` and `last`. */
 export const pageSizeDefault = 20

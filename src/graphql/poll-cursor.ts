@@ -1,6 +1,6 @@
-import { coveredMax, type PollCursor, recentMax } from '../feed/timeline/poll-cursor.ts'
 import { type PostId, parseTimeId } from '../lib/ids.ts'
-import { cursorCodec } from '../list/cursor.ts'
+import { cursorCodec } from '../pages/cursor.ts'
+import { coveredMax, type PollCursor, recentMax } from '../timeline/pages/poll-cursor.ts'
 
 const isOutdated = 'outdated'
 /** The bytes of an id. */

@@ -1,4 +1,4 @@
-import type { News } from '../feed/timeline/news.ts'
+import type { News } from '../timeline/pages/news.ts'
 import type { Charge } from './rate-limit.ts'
 
 /** What the steps that answer a request of a viewer tell those after them. */

@@ -1,9 +1,9 @@
-import type { FeedService } from '../feed/timeline/feed-service.ts'
-import type { Projection, TimelinePage, TimelineRequest } from '../feed/timeline/page.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Window } from '../lib/page.ts'
-import { narrowPage } from '../list/pipeline.ts'
+import { narrowPage } from '../pages/pipeline.ts'
+import type { FeedService } from '../timeline/pages/feed-service.ts'
+import type { Projection, TimelinePage, TimelineRequest } from '../timeline/pages/page.ts'
 
 /** From the smallest part of a post to the whole post. */
 const projections: readonly Projection[] = ['ref', 'text', 'content']

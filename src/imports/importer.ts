@@ -1,9 +1,9 @@
 import type { Collections } from '../db/collections.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
 import { DomainError } from '../errors.ts'
-import type { ImportSize, Upkeep } from '../feed/registry/upkeep.ts'
 import type { Edges } from '../follows/edges.ts'
 import { batches, readAhead } from '../lib/batch.ts'
+import type { ImportSize, Upkeep } from '../timeline/registry/upkeep.ts'
 import type { UserStats } from '../users/stats.ts'
 import {
   type Checkpoint,

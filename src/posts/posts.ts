@@ -13,7 +13,7 @@ import { DomainError } from '../errors.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
-import { type List, shownWithUser } from '../list/pipeline.ts'
+import { type List, shownWithUser } from '../pages/pipeline.ts'
 import type { SplitRemoval } from '../users/deletion.ts'
 import type { Handles } from '../users/handles.ts'
 import {

@@ -9,7 +9,7 @@ import {
 } from '../../src/engagement/kinds.ts'
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import { pageOf } from '../laws/model/model.ts'
 import {
   actsOf,

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import type { EntryContent } from '../../src/feed/entries.ts'
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import type { EntryContent } from '../../src/timeline/entries.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 import { useFeedFixture } from '../support/feed-fixture.ts'
 import { share } from '../support/repetition.ts'
 import { describeFeedEntries } from './feed-entries.ts'

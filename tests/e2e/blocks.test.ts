@@ -5,7 +5,6 @@ import {
   kinds,
   publicKinds,
 } from '../../src/engagement/kinds.ts'
-import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import {
@@ -15,6 +14,7 @@ import {
   type PostRef,
   type UserId,
 } from '../../src/lib/ids.ts'
+import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { useApp } from '../support/app.ts'
 import {
   BlockedWorld,

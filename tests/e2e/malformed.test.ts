@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import { Kind, print } from 'graphql'
 import { beforeAll, expect, test } from 'vitest'
-import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { engagementNodeId, postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
 import type { PostRef } from '../../src/lib/ids.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
+import { feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import {
   damage,
   fieldOf,

@@ -1,7 +1,7 @@
 import { beforeAll, expect, inject, test } from 'vitest'
-import { registerStrategies } from '../../src/feed/feeds.ts'
 import { SharedStore } from '../../src/graphql/rate-limit.ts'
 import type { UserId } from '../../src/lib/ids.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recordingLog } from '../support/jobs.ts'

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
+import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import {
   type FeedStrategyName,
   feedStrategyNames,
   isMaterialised,
-} from '../../src/feed/strategies/list.ts'
-import { startingAt } from '../../src/feed/timeline/poll-cursor.ts'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
-import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
-import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+} from '../../src/timeline/strategies/list.ts'
 import { useApp } from '../support/app.ts'
 import { labelsOf } from '../support/commands.ts'
 import { storeEdges } from '../support/edges.ts'

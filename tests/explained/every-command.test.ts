@@ -47,24 +47,24 @@ const known: readonly {
     why: 'it counts the followees of 100 users, 10,000 follows at most, and sorts the counts',
   },
   {
-    from: 'src/feed/timeline/pending.ts',
+    from: 'src/timeline/pages/pending.ts',
     command: 'aggregate',
     problem: /^looks at \d+ for \d+$/,
     why: 'it looks at a few keys for each author with waiting deliveries, 2,000 authors at most, and answers with those of the reader',
   },
   {
-    from: 'src/feed/strategies/sized-buckets.ts',
+    from: 'src/timeline/strategies/sized-buckets.ts',
     problem: /^looks at \d+ for \d+$/,
     why: 'buckets may overlap, so it looks at a key, not a document, for each newer bucket of a reader',
   },
-  ...['src/follows/follows.ts', 'src/feed/delivery/reader-walk.ts'].map((from) => ({
+  ...['src/follows/follows.ts', 'src/timeline/delivery/reader-walk.ts'].map((from) => ({
     from,
     command: 'find',
     problem: /^looks at \d+ for [01]$/,
     why: 'a job that is split skips index keys, at most 500,000 in a command, to find where its ranges end',
   })),
   {
-    from: 'src/feed/strategies/bucket-reader.ts',
+    from: 'src/timeline/strategies/bucket-reader.ts',
     problem: /^looks at \d+ for \d+$/,
     why: 'as sized-buckets.ts',
   },
@@ -153,17 +153,17 @@ test('every recorded read of a job waits for the transaction of the job', () => 
   )
   expect(ofTasks.filter(({ waits }) => !waits)).toEqual([])
   const files = ofTasks.map(({ from }) => from)
-  expect(files).toEqual(expect.arrayContaining(['src/feed/delivery/delivery-facts.ts']))
+  expect(files).toEqual(expect.arrayContaining(['src/timeline/delivery/delivery-facts.ts']))
 })
 
 test('the recorded commands include pages, deliveries, purges and jobs', () => {
   const sent = new Set(shapes.map(({ from, statement }) => `${from} ${Object.keys(statement)[0]}`))
   expect([...sent]).toEqual(
     expect.arrayContaining([
-      'src/feed/delivery/delivery-facts.ts aggregate',
-      'src/feed/strategies/inbox.ts find',
-      'src/feed/strategies/inbox.ts delete',
-      'src/feed/strategies/cache.ts update',
+      'src/timeline/delivery/delivery-facts.ts aggregate',
+      'src/timeline/strategies/inbox.ts find',
+      'src/timeline/strategies/inbox.ts delete',
+      'src/timeline/strategies/cache.ts update',
       'src/follows/edges.ts delete',
       'src/jobs/due-jobs.ts find',
       'src/engagement/commit-entries.ts update',

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { materialisedNames } from '../../src/feed/strategies/list.ts'
 import type { PostId } from '../../src/lib/ids.ts'
+import { materialisedNames } from '../../src/timeline/strategies/list.ts'
 import { deliveryOf, type Job, useFeedFixture } from '../support/feed-fixture.ts'
 import { storeOf } from '../support/services.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registerStrategies } from '../../src/feed/feeds.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { runCommand } from '../support/command-line.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 

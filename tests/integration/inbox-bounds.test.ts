@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { registerStrategies } from '../../src/feed/feeds.ts'
 import { IdMint, type PostId, type UserId } from '../../src/lib/ids.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { explained, statementsOf } from '../explained/statements/explain.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, storeOf, useServices } from '../support/services.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import type { Window } from '../../src/lib/page.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 

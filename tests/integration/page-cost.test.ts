@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { type FeedStrategyName, feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { type EdgeId, IdMint, type PostId } from '../../src/lib/ids.ts'
+import { type FeedStrategyName, feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import { isUnboundedRead, labelsOf, shardProblemOf } from '../support/commands.ts'
 import { storeEdges } from '../support/edges.ts'
 import { sameLimits } from '../support/engagement.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { feedStrategyNames } from '../../src/feed/strategies/list.ts'
 import { countUsers } from '../../src/integrity/invariants/accounts.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
+import { feedStrategyNames } from '../../src/timeline/strategies/list.ts'
 import { type RecordedCommand, recorded } from '../support/mongo.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import { labelsOf } from '../support/commands.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { recorded } from '../support/mongo.ts'

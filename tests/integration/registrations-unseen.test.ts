@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { registerStrategies } from '../../src/feed/feeds.ts'
 import type { Services } from '../../src/services.ts'
+import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { sameLimits } from '../support/engagement.ts'
 import { commitRegistrationsLast } from '../support/participants.ts'
 import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { materialisedNames as everyStrategy } from '../../src/feed/strategies/list.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
+import { materialisedNames as everyStrategy } from '../../src/timeline/strategies/list.ts'
 import { runCommand } from '../support/command-line.ts'
 import { lawRuns } from '../support/seed.ts'
 import {

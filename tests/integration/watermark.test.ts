@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { commitMsMax, deliveryMsMax, Watermarks } from '../../src/feed/timeline/watermark.ts'
 import {
   clockSkewMaxMs,
   IdMint,
@@ -12,6 +11,7 @@ import {
   timeOf,
   type UserId,
 } from '../../src/lib/ids.ts'
+import { commitMsMax, deliveryMsMax, Watermarks } from '../../src/timeline/pages/watermark.ts'
 import { useFeedFixture } from '../support/feed-fixture.ts'
 import { recorded } from '../support/mongo.ts'
 import { handle } from '../support/services.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { MaterialisedName } from '../../src/feed/strategies/list.ts'
+import type { MaterialisedName } from '../../src/timeline/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'

@@ -4,7 +4,7 @@ import {
   type FeedStrategyName,
   feedStrategyNames,
   materialisedNames,
-} from '../../src/feed/strategies/list.ts'
+} from '../../src/timeline/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { lawRuns } from '../support/seed.ts'

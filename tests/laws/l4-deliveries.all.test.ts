@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { feedStrategyNames, materialisedNames } from '../../src/feed/strategies/list.ts'
+import { feedStrategyNames, materialisedNames } from '../../src/timeline/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { useServices } from '../support/services.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type FeedStrategyName, materialisedNames } from '../../src/feed/strategies/list.ts'
+import { type FeedStrategyName, materialisedNames } from '../../src/timeline/strategies/list.ts'
 import { noteFact } from '../support/facts.ts'
 import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'

@@ -12,7 +12,7 @@ import {
 import type { Engagement } from '../../src/engagement/reader.ts'
 import type { EngagementId, PostId, PostRef, UserId } from '../../src/lib/ids.ts'
 import { pageSizeMax } from '../../src/lib/page.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import type { Services } from '../../src/services.ts'
 
 /** The most entries of a list in its post and in an overflow document. */

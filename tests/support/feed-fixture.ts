@@ -1,15 +1,15 @@
 import type { EntryDoc } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
-import type { EntryContent } from '../../src/feed/entries.ts'
+import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
+import type { Window } from '../../src/lib/page.ts'
+import type { ServiceConfig } from '../../src/services.ts'
+import type { EntryContent } from '../../src/timeline/entries.ts'
+import type { Projection } from '../../src/timeline/pages/page.ts'
 import {
   descriptors,
   type FeedStrategyName,
   isMaterialised,
-} from '../../src/feed/strategies/list.ts'
-import type { Projection } from '../../src/feed/timeline/page.ts'
-import { type PostId, type PostRef, timeIdAt, type UserId } from '../../src/lib/ids.ts'
-import type { Window } from '../../src/lib/page.ts'
-import type { ServiceConfig } from '../../src/services.ts'
+} from '../../src/timeline/strategies/list.ts'
 import { joblessRun } from './jobless-run.ts'
 import { handle, openAccounts, type ServicesHarness, useServices } from './services.ts'
 

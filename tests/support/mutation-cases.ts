@@ -4,7 +4,7 @@ import type { TypedDocumentNode } from '@graphql-typed-document-node/core'
 import { type KindKeyedBy, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
-import { readPages } from '../../src/list/pipeline.ts'
+import { readPages } from '../../src/pages/pipeline.ts'
 import type { TestApp } from './app.ts'
 import { handle, namesOf, openAccounts, subjectOf } from './services.ts'
 

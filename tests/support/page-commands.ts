@@ -1,4 +1,4 @@
-import { byStrategy } from '../../src/feed/strategies/list.ts'
+import { byStrategy } from '../../src/timeline/strategies/list.ts'
 
 /** The labels of the commands that read the facts of a page whose accounts, posts and relations are in memory. */
 export const factsReads = {

@@ -39,7 +39,7 @@ const order = [
   ['events.ts'],
   ['jobs'],
   ['visibility'],
-  ['list'],
+  ['pages'],
   ...featureFolders().map((folder) => [folder]),
   ['imports'],
   ['integrity'],
@@ -147,13 +147,13 @@ test('the import check finds type imports, side-effect imports and dynamic impor
 })
 
 test.each([
-  ['db/a.ts', '../feed/b.ts'],
+  ['db/a.ts', '../timeline/b.ts'],
   ['lib/a.ts', '../errors.ts'],
   ['users/deep/a.ts', '../../follows/b.ts'],
   ['posts/a.ts', 'mongodb'],
   ['graphql/resolvers/a.ts', 'dataloader'],
-  ['feed/a.ts', '@apollo/server/errors'],
-  ['feed/a.ts', '../../tests/support/b.ts'],
+  ['timeline/a.ts', '@apollo/server/errors'],
+  ['timeline/a.ts', '../../tests/support/b.ts'],
   ['open-database.ts', '../packages/mongod/open.ts'],
   ['engagement/kinds.ts', './reader.ts'],
   ['posts/posts.ts', './feature.ts'],

@@ -11,7 +11,7 @@ import {
 import { authorClasses, deliveriesPerSecond } from '../../packages/capacity/derived-load.ts'
 import type { CapacityInputs } from '../../packages/capacity/inputs.ts'
 import { planCapacity, type StrategyPlan } from '../../packages/capacity/plan.ts'
-import type { FeedStrategyName } from '../../src/feed/strategies/list.ts'
+import type { FeedStrategyName } from '../../src/timeline/strategies/list.ts'
 
 const rate = fc.integer({ min: 0, max: 1e7 }).map((n) => n / 100)
 

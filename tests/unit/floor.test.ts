@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { StrategyDoc } from '../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../src/db/object-id.ts'
-import { cutAtFloor, hasRisen } from '../../src/feed/strategies/floor.ts'
 import type { PostId } from '../../src/lib/ids.ts'
+import { cutAtFloor, hasRisen } from '../../src/timeline/strategies/floor.ts'
 
 const id = (n: number) => n.toString(16).padStart(24, '0') as PostId
 const registration = (floor?: number): StrategyDoc => ({

@@ -9,7 +9,7 @@ import {
   readPages,
   readRange,
   shownWithUser,
-} from '../../src/list/pipeline.ts'
+} from '../../src/pages/pipeline.ts'
 import { Visibility } from '../../src/visibility/visibility.ts'
 import { lawSeed } from '../support/seed.ts'
 

@@ -1,6 +1,6 @@
 import { parse } from 'graphql'
 import { describe, expect, test, vi } from 'vitest'
-import { Plans } from '../../src/graphql/planned/plans.ts'
+import { Plans } from '../../src/graphql/fast-path/plans.ts'
 import { createSchema } from '../../src/graphql/schema.ts'
 
 const schema = createSchema()

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import { neighbour, type PostId } from '../../src/lib/ids.ts'
+import { encodeOpaque } from '../../src/lib/opaque.ts'
 import {
   addPage,
   coveredMax,
@@ -10,10 +13,7 @@ import {
   recentMax,
   settle,
   startingAt,
-} from '../../src/feed/timeline/poll-cursor.ts'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
-import { neighbour, type PostId } from '../../src/lib/ids.ts'
-import { encodeOpaque } from '../../src/lib/opaque.ts'
+} from '../../src/timeline/pages/poll-cursor.ts'
 
 const id = (n: number) => n.toString(16).padStart(24, '0') as PostId
 /** The ids from `last` down to `first`. */

@@ -1,13 +1,13 @@
 import { expect, expectTypeOf, test } from 'vitest'
-import type { StoredForm, StrategyDescriptor } from '../../src/feed/strategies/descriptor.ts'
+import type { StoredForm, StrategyDescriptor } from '../../src/timeline/strategies/descriptor.ts'
 import {
   byStrategy,
   descriptors,
   feedStrategyNames,
   isMaterialised,
   materialisedNames,
-} from '../../src/feed/strategies/list.ts'
-import type { Setting, StoredOption } from '../../src/feed/strategies/setting.ts'
+} from '../../src/timeline/strategies/list.ts'
+import type { Setting, StoredOption } from '../../src/timeline/strategies/setting.ts'
 
 const all = Object.values(descriptors)
 const repeatedIn = (names: readonly string[]) => names.filter((one, at) => names.indexOf(one) < at)

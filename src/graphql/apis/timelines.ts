@@ -1,4 +1,4 @@
-import { newsAuthorsMax } from '../../feed/timeline/news.ts'
+import { newsAuthorsMax } from '../../timeline/pages/news.ts'
 import type { Api } from '../api.ts'
 import { TimelineResolver } from '../resolvers/timeline.resolver.ts'
 import { TimelineNewsResolver } from '../resolvers/timeline-news.resolver.ts'

@@ -11,7 +11,7 @@ import {
 } from '../../engagement/kinds.ts'
 import type { Engagement } from '../../engagement/reader.ts'
 import type { PostRef } from '../../lib/ids.ts'
-import { timeCursors } from '../../list/cursor.ts'
+import { timeCursors } from '../../pages/cursor.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { schemaNames } from '../engagement-names.ts'

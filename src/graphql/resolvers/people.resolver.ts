@@ -4,7 +4,7 @@ import { newestFollowFirst } from '../../follows/mutuals.ts'
 import { mostCommonFirst, suggestionCursors, suggestionsMax } from '../../follows/suggestions.ts'
 import type { EdgeId } from '../../lib/ids.ts'
 import type { Window } from '../../lib/page.ts'
-import { cutPage } from '../../list/pipeline.ts'
+import { cutPage } from '../../pages/pipeline.ts'
 import {
   ConnectionArgs,
   connectionFrom,

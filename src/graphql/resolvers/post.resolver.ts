@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
-import { timeCursors } from '../../list/cursor.ts'
+import { timeCursors } from '../../pages/cursor.ts'
 import type { Context } from '../context.ts'
 import { CreatePostInput, DeletePostInput } from '../inputs.ts'
 import { mutate } from '../mutate.ts'

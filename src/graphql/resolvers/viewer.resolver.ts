@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, Ctx, FieldResolver, Info, Query, Resolver } from 'type-graphql'
-import { nameCursors } from '../../list/cursor.ts'
-import { compareTexts, cutPage } from '../../list/pipeline.ts'
+import { nameCursors } from '../../pages/cursor.ts'
+import { compareTexts, cutPage } from '../../pages/pipeline.ts'
 import {
   ConnectionArgs,
   connectionFrom,

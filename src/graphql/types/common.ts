@@ -9,7 +9,7 @@ import {
 } from 'type-graphql'
 import { edgeSources } from '../../db/collections.ts'
 import { errorCodes } from '../../errors.ts'
-import { feedStrategyNames, strategies } from '../../feed/strategies/list.ts'
+import { feedStrategyNames, strategies } from '../../timeline/strategies/list.ts'
 
 @InterfaceType({
   description: 'An object with a global id. The node query reads it by this id.',

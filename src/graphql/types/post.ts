@@ -1,9 +1,9 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import { kinds, publicKinds } from '../../engagement/kinds.ts'
-import type { FeedStrategyName } from '../../feed/strategies/list.ts'
-import { newsAuthorsMax, newsMax } from '../../feed/timeline/news.ts'
-import { type ReasonCode, reasonCodes } from '../../feed/timeline/reasons.ts'
 import type { PostRef } from '../../lib/ids.ts'
+import { newsAuthorsMax, newsMax } from '../../timeline/pages/news.ts'
+import { type ReasonCode, reasonCodes } from '../../timeline/pages/reasons.ts'
+import type { FeedStrategyName } from '../../timeline/strategies/list.ts'
 import {
   asEnum,
   connectionOf,

@@ -11,8 +11,8 @@ import {
   wrongFields,
 } from '../../db/shapes.ts'
 import type { Tx } from '../../db/transaction.ts'
-import { descriptors, materialisedNames } from '../../feed/strategies/list.ts'
 import type { UserId } from '../../lib/ids.ts'
+import { descriptors, materialisedNames } from '../../timeline/strategies/list.ts'
 import { walk } from '../inspect.ts'
 import type { Check, IntegrityServices, Invariant, Run, Violation } from '../invariant.ts'
 import { edgeCollections } from '../pair-state.ts'

@@ -3,21 +3,21 @@ import type { Collection } from '../../db/mongo.ts'
 import { toObjectId } from '../../db/object-id.ts'
 import { conforms } from '../../db/shape.ts'
 import { type ShapedName, shapes } from '../../db/shapes.ts'
-import { timelineReactions } from '../../feed/delivery/job-kinds.ts'
+import { batches, chunks } from '../../lib/batch.ts'
+import type { PostId, PostRef, TimeId, UserId } from '../../lib/ids.ts'
+import { pageSizeMax } from '../../lib/page.ts'
+import { timelineReactions } from '../../timeline/delivery/job-kinds.ts'
 import {
   isBackfilled,
   maintainedIn,
   type Registered,
   type Registration,
-} from '../../feed/registry/registry.ts'
+} from '../../timeline/registry/registry.ts'
 import {
   descriptors,
   type FeedStrategyName,
   type MaterialisedName,
-} from '../../feed/strategies/list.ts'
-import { batches, chunks } from '../../lib/batch.ts'
-import type { PostId, PostRef, TimeId, UserId } from '../../lib/ids.ts'
-import { pageSizeMax } from '../../lib/page.ts'
+} from '../../timeline/strategies/list.ts'
 import { failureOf } from '../inspect.ts'
 import type { Check, IntegrityServices, Run } from '../invariant.ts'
 import { idRanges } from '../ranges.ts'

@@ -1,7 +1,7 @@
-import { startingAt } from '../../../src/feed/timeline/poll-cursor.ts'
 import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
 import { encodeOpaque } from '../../../src/lib/opaque.ts'
+import { startingAt } from '../../../src/timeline/pages/poll-cursor.ts'
 import { type Attack, documentAttack } from '../attack.ts'
 
 const id = '6'.repeat(24)

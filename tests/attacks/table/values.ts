@@ -12,10 +12,10 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql'
-import { startingAt } from '../../../src/feed/timeline/poll-cursor.ts'
 import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
 import { createSchema } from '../../../src/graphql/schema.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
+import { startingAt } from '../../../src/timeline/pages/poll-cursor.ts'
 import { type Attack, documentAttack, existingPost } from '../attack.ts'
 
 const schema = createSchema()

@@ -2,8 +2,8 @@ import type { Document } from 'mongodb'
 import type { CollectionName, Collections } from '../../../src/db/collections.ts'
 import { highestId, lowestId, toObjectId } from '../../../src/db/object-id.ts'
 import { engagementKinds } from '../../../src/engagement/kinds.ts'
-import { feedStrategyNames } from '../../../src/feed/strategies/list.ts'
 import { type TimeId, timeIdAt } from '../../../src/lib/ids.ts'
+import { feedStrategyNames } from '../../../src/timeline/strategies/list.ts'
 import { storedNames } from '../../support/services.ts'
 
 /** Documents in each collection, enough to detect a command that reads all of them. */

@@ -1,6 +1,6 @@
 import { type Document, ObjectId } from 'mongodb'
 import { highestId, lowestId } from '../../../src/db/object-id.ts'
-import { feedStrategyNames } from '../../../src/feed/strategies/list.ts'
+import { feedStrategyNames } from '../../../src/timeline/strategies/list.ts'
 import { hot, hotIds, hotPeriods, others } from './large-database.ts'
 
 /** Fields that hold an account. */

@@ -10,7 +10,7 @@ import { statementsOf } from './explain.ts'
 
 /** A statement of the test suite, as an example of all statements that differ only in their values. */
 export interface Shape {
-  /** The source file whose code sent it, like `src/feed/strategies/inbox.ts`. */
+  /** The source file whose code sent it, like `src/timeline/strategies/inbox.ts`. */
   readonly from: string
   readonly following: FollowingMode
   /** The statement in the form of `explain`. An insert has only the fields of its shard key. */

@@ -10,7 +10,7 @@ import {
 } from '../../../src/engagement/kinds.ts'
 import type { EngagementId, PostRef, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
-import { readPages } from '../../../src/list/pipeline.ts'
+import { readPages } from '../../../src/pages/pipeline.ts'
 import type { Services } from '../../../src/services.ts'
 import {
   actsOf,

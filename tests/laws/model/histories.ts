@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { entryContents } from '../../../src/feed/entries.ts'
+import { entryContents } from '../../../src/timeline/entries.ts'
 import { type Effect, effects } from '../../support/faulty.ts'
 import { anyOp, anyPageRead, groupNames, type Op, type PageRead } from './model.ts'
 

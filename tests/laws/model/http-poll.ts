@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { parsePostNodeId } from '../../../src/graphql/node-id.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
+import type { FeedStrategyName } from '../../../src/timeline/strategies/list.ts'
 import type { PollQueries } from '../../support/poller.ts'
 
 /** What the polls of all pollers cost so far. */

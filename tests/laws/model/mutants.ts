@@ -1,15 +1,15 @@
 import type { StrategyDoc } from '../../../src/db/collections.ts'
 import { lowestId, toObjectId } from '../../../src/db/object-id.ts'
-import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../../src/feed/entries.ts'
-import type { EntryReader } from '../../../src/feed/entry-reader.ts'
-import type { FanoutOnRead } from '../../../src/feed/strategies/fanout-on-read.ts'
-import type { MaterialisedName } from '../../../src/feed/strategies/list.ts'
-import { optionOf } from '../../../src/feed/strategies/setting.ts'
-import type { Entry } from '../../../src/feed/strategies/strategy.ts'
-import { TimeBuckets } from '../../../src/feed/strategies/time-buckets.ts'
-import type { PageFacts, PageFactsReader } from '../../../src/feed/timeline/page-facts.ts'
 import { type TimeId, timeOf, type UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
+import { fromEntryDoc, isInRange, sortEntries, toEntryDoc } from '../../../src/timeline/entries.ts'
+import type { EntryReader } from '../../../src/timeline/entry-reader.ts'
+import type { PageFacts, PageFactsReader } from '../../../src/timeline/pages/page-facts.ts'
+import type { FanoutOnRead } from '../../../src/timeline/strategies/fanout-on-read.ts'
+import type { MaterialisedName } from '../../../src/timeline/strategies/list.ts'
+import { optionOf } from '../../../src/timeline/strategies/setting.ts'
+import type { Entry } from '../../../src/timeline/strategies/strategy.ts'
+import { TimeBuckets } from '../../../src/timeline/strategies/time-buckets.ts'
 
 /** A mutant whose page facts lack one field, such as `restrictions`. Without a field: the original. */
 export function withoutFacts(right: PageFactsReader, omitted?: keyof PageFacts): PageFactsReader {

@@ -1,6 +1,6 @@
-import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import type { UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
+import type { FeedStrategyName, MaterialisedName } from '../../../src/timeline/strategies/list.ts'
 import type { PageStep, Plan, WalkStep } from './histories.ts'
 import { type Actors, groupNames, type Model } from './model.ts'
 import type { Setting } from './setting.ts'

@@ -1,7 +1,7 @@
-import type { PollCursor } from '../../../src/feed/timeline/poll-cursor.ts'
-import { commitMsMax, type Watermarks } from '../../../src/feed/timeline/watermark.ts'
 import { clockSkewMaxMs, type PostId, timeIdAt } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
+import type { PollCursor } from '../../../src/timeline/pages/poll-cursor.ts'
+import { commitMsMax, type Watermarks } from '../../../src/timeline/pages/watermark.ts'
 
 type Mutate = (services: Services) => void
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { commitMsMax } from '../../../src/feed/timeline/watermark.ts'
 import { clockSkewMaxMs } from '../../../src/lib/ids.ts'
+import { commitMsMax } from '../../../src/timeline/pages/watermark.ts'
 import { type Effect, effects } from '../../support/faulty.ts'
 import { anyOp, type Op } from './model.ts'
 

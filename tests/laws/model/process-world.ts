@@ -1,6 +1,6 @@
 import { toObjectId } from '../../../src/db/object-id.ts'
-import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import { type EdgeId, type PostId, timeIdAt, type UserId } from '../../../src/lib/ids.ts'
+import type { FeedStrategyName } from '../../../src/timeline/strategies/list.ts'
 import { storeEdges } from '../../support/edges.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
 import type { PollOrders } from '../processes/poll-child.ts'

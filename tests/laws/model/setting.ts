@@ -1,5 +1,4 @@
 import { toObjectId } from '../../../src/db/object-id.ts'
-import type { FeedStrategyName, MaterialisedName } from '../../../src/feed/strategies/list.ts'
 import {
   type EdgeId,
   type PostId,
@@ -9,6 +8,7 @@ import {
   type UserId,
 } from '../../../src/lib/ids.ts'
 import type { ServiceConfig, Services } from '../../../src/services.ts'
+import type { FeedStrategyName, MaterialisedName } from '../../../src/timeline/strategies/list.ts'
 import { handle, openAccounts, type ServicesHarness } from '../../support/services.ts'
 import type { Plan } from './histories.ts'
 import type { Actors, Model } from './model.ts'

@@ -1,10 +1,10 @@
 import type { Collections, EntryDoc } from '../../../src/db/collections.ts'
 import type { Db, MongoClient } from '../../../src/db/mongo.ts'
 import { fromObjectId } from '../../../src/db/object-id.ts'
-import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import { pageSizeMax } from '../../../src/lib/page.ts'
 import type { Services } from '../../../src/services.ts'
+import type { FeedStrategyName } from '../../../src/timeline/strategies/list.ts'
 import { gate } from '../../support/jobs.ts'
 import type { TestDatabase } from '../../support/mongo.ts'
 

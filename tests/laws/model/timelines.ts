@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import type { FeedStrategyName } from '../../../src/feed/strategies/list.ts'
 import type { PostId, PostRef, UserId } from '../../../src/lib/ids.ts'
 import type { Window } from '../../../src/lib/page.ts'
 import type { Services } from '../../../src/services.ts'
+import type { FeedStrategyName } from '../../../src/timeline/strategies/list.ts'
 import { type Deliveries, pairOf } from './deliveries.ts'
 import { type Actors, itemOf, type Model, pageOf } from './model.ts'
 

@@ -1,5 +1,5 @@
-import type { News } from '../../feed/timeline/news.ts'
 import type { UserId } from '../../lib/ids.ts'
+import type { News } from '../../timeline/pages/news.ts'
 import type { User } from '../../users/profile.ts'
 import { pollCursors } from '../poll-cursor.ts'
 import { newsRequestOf, type TimelineNewsArgs } from '../timeline-args.ts'

@@ -5,10 +5,10 @@ import { chunks } from '../../lib/batch.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 import { stopwatch } from '../../lib/stopwatch.ts'
-import { pageFrom, rangeOf, readRange } from '../../list/pipeline.ts'
 import type { Log } from '../../log.ts'
 import type { ProcessMemory } from '../../memory/process-memory.ts'
 import { timelineFallbacks } from '../../metrics/timelines.ts'
+import { pageFrom, rangeOf, readRange } from '../../pages/pipeline.ts'
 import {
   isBackfilled,
   isSameRegistration,

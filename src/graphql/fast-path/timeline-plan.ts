@@ -1,6 +1,6 @@
 import { viewerFields } from '../../engagement/kinds.ts'
-import type { TimelineItem } from '../../feed/timeline/page.ts'
-import { timeCursors } from '../../list/cursor.ts'
+import { timeCursors } from '../../pages/cursor.ts'
+import type { TimelineItem } from '../../timeline/pages/page.ts'
 import { needsCounts, projectionOf } from '../present.ts'
 import { selectionBelow } from '../selection.ts'
 import type { TimelineArgs } from '../timeline-args.ts'

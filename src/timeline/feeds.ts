@@ -24,6 +24,12 @@ import { ReaderWalk } from './delivery/reader-walk.ts'
 import { Sweep } from './delivery/sweep.ts'
 import { TimelineFiller } from './delivery/timeline-filler.ts'
 import { EntryReader } from './entry-reader.ts'
+import { FeedService } from './pages/feed-service.ts'
+import { NewsReader } from './pages/news.ts'
+import { PageFactsReader } from './pages/page-facts.ts'
+import { Pending } from './pages/pending.ts'
+import { Reasons } from './pages/reasons.ts'
+import { Watermarks } from './pages/watermark.ts'
 import { configuredOptions, type Options, optionWarnings } from './registry/options.ts'
 import { Registrations } from './registry/registrations.ts'
 import type { Registry } from './registry/registry.ts'
@@ -36,12 +42,6 @@ import {
   isMaterialised,
 } from './strategies/list.ts'
 import type { MaterialisedStrategy } from './strategies/strategy.ts'
-import { FeedService } from './timeline/feed-service.ts'
-import { NewsReader } from './timeline/news.ts'
-import { PageFactsReader } from './timeline/page-facts.ts'
-import { Pending } from './timeline/pending.ts'
-import { Reasons } from './timeline/reasons.ts'
-import { Watermarks } from './timeline/watermark.ts'
 
 /** The parts from which {@link createFeeds} builds the timeline services. */
 export interface FeedParts {

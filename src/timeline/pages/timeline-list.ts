@@ -1,6 +1,6 @@
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
-import type { List } from '../../list/pipeline.ts'
+import type { List } from '../../pages/pipeline.ts'
 import type { Posts } from '../../posts/posts.ts'
 import { isShown } from '../../visibility/rules.ts'
 import type { Registration } from '../registry/registry.ts'

@@ -206,9 +206,20 @@ async function send(url: string, as: string, query: string): Promise<Answer> {
   return (await fetch(`${url}/graphql`, { method: 'POST', headers, body })).json()
 }
 
+const codesOf = ({ errors = [] }: Answer) => errors.map(({ extensions }) => extensions.code)
+
+/** Sends a request that may be repeated, again while a busy machine makes the server give up. */
+async function sendPatiently(url: string, as: string, query: string): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await send(url, as, query)
+    if (tries === 10 || !codesOf(answer).includes('UNAVAILABLE')) return answer
+    await sleep(200)
+  }
+}
+
 /** The data of an answer without errors. */
 async function ask(url: string, as: string, query: string) {
-  const { data, errors } = await send(url, as, query)
+  const { data, errors } = await sendPatiently(url, as, query)
   if (errors) throw new Error(`${as}: ${query}: ${JSON.stringify(errors)}`)
   return data
 }
@@ -216,7 +227,7 @@ async function ask(url: string, as: string, query: string) {
 const mute = (name: string) =>
   `mutation { muteUser(input: { user: { handle: "${name}" } }) { changed } }`
 const publish = (text: string) =>
-  `mutation { createPost(input: { text: "${text}" }) { post { id } } }`
+  `mutation { createPost(input: { text: "${text}", clientMutationId: "${text}" }) { post { id } } }`
 /** The people that the reader mutes, of some. */
 const mutedOf = async ({ url }: Server, people: readonly string[]): Promise<string[]> => {
   const fields = people.map((name) => `${name}: user(handle: "${name}") { viewerHasMuted }`)
@@ -274,7 +285,7 @@ describe('a server of this release beside the next release', () => {
         await ask(
           previous.url,
           name,
-          `mutation { createUser(input: { name: "${name}" }) { user { id } } }`,
+          `mutation { createUser(input: { name: "${name}", clientMutationId: "${name}" }) { user { id } } }`,
         )
       await ask(
         previous.url,
@@ -295,8 +306,7 @@ describe('a server of this release beside the next release', () => {
           expect(await textsOf(previous)).toEqual(published.slice(0, pageSize))
           const name = people[outcomes.size]
           if (outcomes.size === wanted || !name) continue
-          const { errors = [] } = await send(previous.url, 'reader', mute(name))
-          const codes = errors.map(({ extensions }) => extensions.code)
+          const codes = codesOf(await sendPatiently(previous.url, 'reader', mute(name)))
           const isRefused = codes.includes('INTERNAL_SERVER_ERROR')
           outcomes.set(name, codes.length === 0 ? 'muted' : isRefused ? 'refused' : 'unknown')
         }

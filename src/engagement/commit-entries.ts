@@ -32,8 +32,8 @@ export interface EntryWrite extends PostWrite {
 export interface BatchOptions {
   /** The adds that memory has admitted: see {@link admitByMemory}. */
   readonly admitted: ReadonlySet<EntryWrite>
-  /** See {@link readStates}. */
-  readonly passesLevels: boolean
+  /** Whether damage has stopped the batch: see {@link readStates}. */
+  readonly repairs: boolean
 }
 
 /** An add or a removal that changed something, with the entry that it was about. */
@@ -78,7 +78,7 @@ export async function commitEntries(
   tx: Tx,
   parts: EntryParts,
   writes: readonly EntryWrite[],
-  { admitted, passesLevels }: BatchOptions,
+  { admitted, repairs }: BatchOptions,
 ): Promise<readonly (ListResult | Error)[]> {
   const { collections, idempotency, limits } = parts
   const keys = writes.map(({ idempotencyKey }) => idempotencyKey)
@@ -88,7 +88,7 @@ export async function commitEntries(
   const undecided = fresh.filter((write) => !admitted.has(write))
   const refusals = await refusalsOf(tx, parts, undecided)
   const allowed = fresh.filter((write) => !refusals.has(write))
-  const states = await readStates(tx, collections, allowed, passesLevels)
+  const states = await readStates(tx, collections, allowed, repairs)
   for (const { post, levels } of states.values())
     for (const kind of engagementKinds)
       if (levels[kind]) parts.overflowing.set(listKey({ post, kind }), true)

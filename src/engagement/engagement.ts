@@ -93,7 +93,7 @@ export class Engagements {
         const admitted = await admitByMemory(parts, writes)
         return !repairs && canAddAtOnce(parts, writes, admitted)
           ? addAtOnce(tx, parts, writes)
-          : commitEntries(tx, parts, writes, { admitted, passesLevels: repairs })
+          : commitEntries(tx, parts, writes, { admitted, repairs })
       },
       lock: async (tx, _, [first]) => first && lockPost(tx, collections, first.post),
     })

@@ -56,7 +56,7 @@ interface StoredPost {
 /**
  * Reads, in the caller's transaction, what writes to lists are about, by {@link postKey}. Posts that do not exist are
  * left out. One command; one more for each kind with a list that overflows, and one for each of these lists that grows.
- * @param passesLevels whether a new level is numbered after every stored one, also those that the post does not count:
+ * @param repairs whether a new level is numbered after every stored one, also those that the post does not count:
  *   one command more for each list.
  * @throws {DomainError} NOT_FOUND if the last level of a list that grows has no list.
  */
@@ -64,7 +64,7 @@ export async function readStates(
   tx: Tx,
   { posts, overflow }: Pick<Collections, 'posts' | 'overflow'>,
   writes: readonly PostWrite[],
-  passesLevels: boolean,
+  repairs: boolean,
 ): Promise<Map<string, PostState>> {
   if (writes.length === 0) return new Map()
   const byKind = groupBy(writes, ({ write }) => write.kind)
@@ -106,7 +106,7 @@ export async function readStates(
         levels,
         embedded: doc.fill[kind],
         tail: grows ? await tailOf(tx, overflow, list) : undefined,
-        ...(passesLevels ? { nextLevel: await nextLevel(tx, overflow, list) } : {}),
+        ...(repairs ? { nextLevel: await nextLevel(tx, overflow, list) } : {}),
         stored: [
           ...doc.about[kind].map((entry) => ({ entry, level: undefined })),
           ...(beyond.get(doc._id.toHexString()) ?? []),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { noteFact } from '../support/facts.ts'
+import { patient } from '../support/patience.ts'
 import { share } from '../support/repetition.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
@@ -30,7 +31,7 @@ describe('several processes', () => {
       expect(unchanged).toBeGreaterThan(polls / 10)
       expect(kills).toBeGreaterThan(whole.rounds)
     },
-    isNightly ? 1_200_000 : 180_000,
+    patient(isNightly ? 1_200_000 : 180_000),
   )
 })
 

@@ -20,10 +20,7 @@ import {
 } from './process-world.ts'
 
 const pollMs = 100
-/**
- * Polls of each client in the pause after a burst. In it, servers begin to answer polls from memory: after up to five that
- * were the same.
- */
+/** Polls of each client in the pause after a burst. */
 const calmPolls = 9
 /** A cursor covers at most 200 posts. A poller that holds more loads its first page again. */
 const coveredMax = 190
@@ -101,7 +98,7 @@ export class ProcessSimulation {
     return traffic.tally
   }
 
-  /** Writes in bursts. Before the last changes, servers answer polls from memory and nothing else changes these answers. */
+  /** Writes in bursts. Before the last changes, nothing else changes the answers to polls. */
   private async write(traffic: FeedTraffic): Promise<void> {
     const { rounds, burstMs, starMs } = this.options.size
     for (; this.round < rounds; this.round++) {

@@ -9,7 +9,6 @@ import { timelineCollections } from '../timeline/collections.ts'
 import { accountCollections } from '../users/collections.ts'
 import type { CollectionSpec, DocumentOf, IndexSpec } from './collection-spec.ts'
 import { coreCollections } from './core-collections.ts'
-import type { Shape } from './shape.ts'
 
 export * from '../engagement/collections.ts'
 export * from '../follows/collections.ts'
@@ -73,23 +72,9 @@ export const catalogue = (
 
 /** The table of docs/explanation/architecture.md. */
 export const collectionTable = (): readonly (readonly string[])[] => [
-  ['collection', 'a document is', 'fields', 'indexes beside `_id`'],
-  ...Object.entries<CollectionSpec>(specs).map(([name, { about, shape, indexes }]) => [
-    `\`${name}\``,
-    about,
-    shape ? `\`${fieldsOf(shape)}\`` : '',
-    indexes
-      .map((index) => `\`{${Object.keys(index.key).join(', ')}}\`${index.unique ? ' unique' : ''}`)
-      .join(', '),
-  ]),
+  ['collection', 'a document is'],
+  ...Object.entries<CollectionSpec>(specs).map(([name, { about }]) => [`\`${name}\``, about]),
 ]
-
-const fieldsOf = ({ properties = {} }: Shape): string =>
-  Object.entries(properties)
-    .map(([name, shape]) =>
-      name === '_id' && shape.properties ? `_id: {${fieldsOf(shape)}}` : name,
-    )
-    .join(', ')
 
 /** The typed handles of all collections. */
 export const openCollections = (db: Db, options: CollectionOptions = {}): Collections =>

@@ -94,7 +94,7 @@ const mechanisms: readonly Mechanism[] = [
       'src/timeline/pages/news.ts',
       'src/timeline/pages/poll-cursor.ts',
       'src/timeline/pages/pending.ts',
-      'src/graphql/poll-cursor.ts',
+      'src/timeline/api/poll-cursors.ts',
       'src/graphql/not-modified.ts',
       'src/http/entity-tags.ts',
     ],

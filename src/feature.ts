@@ -48,7 +48,7 @@ export const shareOfMemory = (
 ) => ({ memory, bytesMax: share * config.feed.pageCacheMb * 1024 * 1024 })
 
 /**
- * What a feature declares beside its GraphQL API (`graphql/apis`) and its collections (`db/collections.ts`). Nothing may be left out: a feature that stores
+ * What a feature declares beside its GraphQL API (`api.ts`) and its collections (`db/collections.ts`). Nothing may be left out: a feature that stores
  * nothing says so. `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.
  */
 export interface Feature<Needs, Services, Kind extends string> {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FragmentDefinitionNode, Kind, parse, print, visit } from 'graphql'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import type { PostId } from '../../src/lib/ids.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 

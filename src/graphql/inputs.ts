@@ -1,9 +1,9 @@
 import { type ClassType, Extensions, Field, ID, InputType, Int } from 'type-graphql'
+import { schemaNames } from '../engagement/api/engagement-names.ts'
 import { type EngagementKind, kinds } from '../engagement/kinds.ts'
 import { handleRule } from '../lib/ids.ts'
-import { schemaNames } from './engagement-names.ts'
+import { type AttachmentKind, AttachmentKindEnum } from '../posts/api/post-type.ts'
 import { typeNamesOf } from './mutation-names.ts'
-import { type AttachmentKind, AttachmentKindEnum } from './types/post.ts'
 
 @InputType()
 export class MutationInput {

@@ -8,13 +8,13 @@ import type { PostRef, UserId } from '../lib/ids.ts'
 import type { Page, Window } from '../lib/page.ts'
 import { type List, nameOf, type Owner, readPages } from '../pages/pipeline.ts'
 import type { Services } from '../services.ts'
+import { readTimelines } from '../timeline/api/timeline-reads.ts'
 import type { TimelinePage, TimelineRequest } from '../timeline/pages/page.ts'
 import type { PageFacts } from '../timeline/pages/page-facts.ts'
 import type { User } from '../users/profile.ts'
 import { accountsIn, type Stats } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { Visibility } from '../visibility/visibility.ts'
-import { readTimelines } from './timeline-reads.ts'
 
 /** A page of one owner's list. Keys that differ only in the owner are read together. */
 export interface PageKey<Owner = UserId, More = unknown> {

@@ -12,9 +12,9 @@ import {
 import type { UserId } from '../lib/ids.ts'
 import { unicodeProblem } from '../lib/text.ts'
 import { within } from '../lib/within.ts'
+import { presentViewer } from '../users/api/present-users.ts'
 import type { Context } from './context.ts'
 import type { MutationInput } from './inputs.ts'
-import { presentViewer } from './present-users.ts'
 
 /** The most characters of a clientMutationId. */
 export const idLengthMax = 128

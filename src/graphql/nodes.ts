@@ -1,9 +1,9 @@
 import { groupBy } from '../lib/batch.ts'
 import type { PostRef } from '../lib/ids.ts'
+import { presentEngagements, presentPosts } from '../posts/api/present-posts.ts'
+import { presentUsers, presentViewer } from '../users/api/present-users.ts'
 import type { Context } from './context.ts'
 import { type EngagementRef, engagementNodeId, type NodeRef, postNodeId } from './node-id.ts'
-import { presentEngagements, presentPosts } from './present.ts'
-import { presentUsers, presentViewer } from './present-users.ts'
 import type { Selection } from './selection.ts'
 
 /**

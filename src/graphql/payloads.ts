@@ -1,13 +1,13 @@
 import { type ClassType, Field, ID, ObjectType } from 'type-graphql'
+import { schemaNames } from '../engagement/api/engagement-names.ts'
+import { engagementTypes } from '../engagement/api/engagement-types.ts'
 import { type EngagementKind, isPublic, kinds } from '../engagement/kinds.ts'
 import type { ErrorCode } from '../errors.ts'
-import { schemaNames } from './engagement-names.ts'
+import { Post, TimelineEdge } from '../posts/api/post-type.ts'
+import { User } from '../users/api/user-type.ts'
+import { Viewer } from '../users/api/viewer-type.ts'
 import { typeNamesOf } from './mutation-names.ts'
 import { ErrorCodeEnum } from './types/common.ts'
-import { engagementTypes } from './types/engagement.ts'
-import { Post, TimelineEdge } from './types/post.ts'
-import { User } from './types/user.ts'
-import { Viewer } from './types/viewer.ts'
 
 const postOptions = {
   nullable: true,

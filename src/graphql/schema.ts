@@ -7,7 +7,7 @@ import {
 } from 'graphql'
 import { buildSchemaSync, type NonEmptyArray } from 'type-graphql'
 import type { Class } from './api.ts'
-import { apis } from './apis/all.ts'
+import { apis } from './apis.ts'
 import { ignoreEmptyArguments } from './empty-values.ts'
 import { mergePrices } from './prices.ts'
 import { traceRootFields } from './trace.ts'

@@ -6,7 +6,7 @@ import {
   publicKinds,
 } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import {
   type EngagementId,
   IdMint,

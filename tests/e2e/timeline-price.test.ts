@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'

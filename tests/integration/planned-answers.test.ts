@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import type { PostId, TimeId } from '../../src/lib/ids.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { type TestApp, useApp } from '../support/app.ts'

@@ -17,7 +17,7 @@ function featureFolders(): string[] {
 
 /**
  * Each part of src may import the parts before it, and those of its own line. A file may come before its folder:
- * what a folder stores comes before all folders. What it declares as a feature comes after them. The folders of features
+ * what a folder stores comes before all folders. What it declares as a feature comes after them, and then its API. The folders of features
  * have the order of `src/features.ts`.
  */
 const order = [
@@ -54,23 +54,29 @@ const order = [
     'open-process.ts',
     'observe.ts',
   ],
-  ['graphql'],
+  ['graphql', 'api', 'api.ts'],
   ['app.ts'],
   ['cli'],
 ]
 
-/** The only place in src that may import the packages. */
-const packageOwners: readonly (readonly [packages: RegExp, owner: string])[] = [
-  [/^(mongodb|bson)(\/|$)/, 'db/'],
-  [/^(graphql|type-graphql|@apollo|@as-integrations|@escape\.tech|@graphql-)/, 'graphql/'],
-  [/^dataloader$/, 'graphql/loaders.ts'],
-  [/^prom-client$/, 'metrics/'],
-  [/^@opentelemetry\//, 'tracing/'],
+/** The only places in src that may import the packages. */
+const packageOwners: readonly (readonly [packages: RegExp, owners: RegExp])[] = [
+  [/^(mongodb|bson)(\/|$)/, /^db\//],
+  [
+    /^(graphql|type-graphql|@apollo|@as-integrations|@escape\.tech|@graphql-)/,
+    /^(graphql\/|\w+\/api(\/|\.ts$))/,
+  ],
+  [/^dataloader$/, /^graphql\/loaders\.ts$/],
+  [/^prom-client$/, /^metrics\//],
+  [/^@opentelemetry\//, /^tracing\//],
 ]
 
 const packages = join(import.meta.dirname, '../../packages')
 const rankOf = (path: string) => {
-  const place = path.replace(/^(?!db\/)[^/]+\/(?=(collections|feature)\.ts$)/, '')
+  const place = path.replace(
+    /^(?!db\/|graphql\/)[^/]+\/(?=((collections|feature|api)\.ts$|api\/))/,
+    '',
+  )
   return order.findIndex(
     (parts) => parts.includes(place) || parts.includes(place.split('/')[0] as string),
   )
@@ -84,8 +90,8 @@ function violation(file: string, target: string): string | undefined {
       ? undefined
       : `src/${file} imports ${path}, which comes later`
   }
-  const owner = packageOwners.find(([packages]) => packages.test(target))?.[1]
-  return owner && !file.startsWith(owner) ? `src/${file} imports ${target}` : undefined
+  const owners = packageOwners.find(([packages]) => packages.test(target))?.[1]
+  return owners && !owners.test(file) ? `src/${file} imports ${target}` : undefined
 }
 
 /** @returns why a file of `packages/NAME` may not import `target`. It may import its own folder and src, and no other package. */
@@ -151,7 +157,8 @@ test.each([
   ['lib/a.ts', '../errors.ts'],
   ['users/deep/a.ts', '../../follows/b.ts'],
   ['posts/a.ts', 'mongodb'],
-  ['graphql/resolvers/a.ts', 'dataloader'],
+  ['users/api/a.ts', 'dataloader'],
+  ['users/a.ts', './api.ts'],
   ['timeline/a.ts', '@apollo/server/errors'],
   ['timeline/a.ts', '../../tests/support/b.ts'],
   ['open-database.ts', '../packages/mongod/open.ts'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import { neighbour, type PostId } from '../../src/lib/ids.ts'
 import { encodeOpaque } from '../../src/lib/opaque.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import {
   addPage,
   coveredMax,

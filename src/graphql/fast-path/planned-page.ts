@@ -1,9 +1,13 @@
 import type { UserId } from '../../lib/ids.ts'
 import type { Post } from '../../posts/post.ts'
+import {
+  presentPollCursor,
+  type TimelineArgs,
+  timelineWindowOf,
+} from '../../timeline/api/timeline-args.ts'
 import type { Projection, TimelinePage, TimelineRequest } from '../../timeline/pages/page.ts'
 import type { PageFacts } from '../../timeline/pages/page-facts.ts'
 import type { KeptAccount } from '../../users/kept-accounts.ts'
-import { presentPollCursor, type TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import type { PlannedServices } from './field-plan.ts'
 import type { PostPlan, ReaderFacts, ShownPost } from './post-plan.ts'
 

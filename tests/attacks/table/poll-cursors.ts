@@ -1,4 +1,4 @@
-import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
 import { encodeOpaque } from '../../../src/lib/opaque.ts'
 import { startingAt } from '../../../src/timeline/pages/poll-cursor.ts'

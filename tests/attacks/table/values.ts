@@ -12,7 +12,7 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql'
-import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import { createSchema } from '../../../src/graphql/schema.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
 import { startingAt } from '../../../src/timeline/pages/poll-cursor.ts'

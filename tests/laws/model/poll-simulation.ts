@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Db } from '../../../src/db/mongo.ts'
-import { pollCursors } from '../../../src/graphql/poll-cursor.ts'
+import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import type { PostId, UserId } from '../../../src/lib/ids.ts'
 import type { Services } from '../../../src/services.ts'
 import { registerStrategies } from '../../../src/timeline/feeds.ts'

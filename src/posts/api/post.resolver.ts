@@ -1,0 +1,62 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import type { Context } from '../../graphql/context.ts'
+import { CreatePostInput, DeletePostInput } from '../../graphql/inputs.ts'
+import { mutate } from '../../graphql/mutate.ts'
+import { parsePostNodeId } from '../../graphql/node-id.ts'
+import { CreatePostPayload, DeletePostPayload } from '../../graphql/payloads.ts'
+import { selectionOf } from '../../graphql/selection.ts'
+import { timeCursors } from '../../pages/cursor.ts'
+import { presentPosts } from './present-posts.ts'
+
+/** The mutations that publish and delete posts. */
+@Resolver()
+export class PostResolver {
+  @Mutation(() => CreatePostPayload, {
+    nullable: true,
+    description: 'Publishes a post of the viewer.',
+  })
+  async createPost(
+    @Arg('input', () => CreatePostInput, { description: 'The input of the mutation.' })
+    input: CreatePostInput,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const content = { text: input.text, attachments: input.attachments ?? [] }
+    const { posts } = ctx.services
+    const { post, ...result } = await mutate(ctx, 'createPost', input, {
+      check: () => posts.checkContent(content),
+      run: async ({ viewer, idempotencyKey }) => ({
+        post: await posts.create(viewer, content, idempotencyKey),
+      }),
+    })
+    if (!post) return { ...result, post: null, timelineEdge: null }
+    if (!post.isRepeat) ctx.noteLive([post.author])
+    const selection = selectionOf(info)
+    const [presented, inTimeline] = await Promise.all([
+      presentPosts(ctx, [post], selection.of('post')),
+      presentPosts(ctx, [post], selection.of('timelineEdge', 'node')),
+    ])
+    const node = inTimeline.get(post)
+    const timelineEdge = node ? { cursor: timeCursors.encode(post.id), node } : null
+    return { ...result, post: presented.get(post) ?? null, timelineEdge }
+  }
+
+  @Mutation(() => DeletePostPayload, {
+    nullable: true,
+    description: 'Deletes a post of the viewer. The next read of any timeline does not show it.',
+  })
+  async deletePost(
+    @Arg('input', () => DeletePostInput, { description: 'The input of the mutation.' })
+    input: DeletePostInput,
+    @Ctx() ctx: Context,
+  ) {
+    return mutate(ctx, 'deletePost', input, {
+      parse: { ref: () => parsePostNodeId('input.postId', input.postId) },
+      run: async ({ viewer, ref, idempotencyKey }) => ({
+        changed: await ctx.services.posts.delete(viewer, ref, idempotencyKey),
+        deletedPostId: input.postId,
+      }),
+    })
+  }
+}

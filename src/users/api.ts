@@ -1,0 +1,31 @@
+import { CreateUsersResolver } from '../follows/api/several.resolver.ts'
+import type { Api } from '../graphql/api.ts'
+import { loadedBy, profileFields } from '../graphql/prices.ts'
+import { AccountResolver } from './api/account.resolver.ts'
+import { UserResolver } from './api/user.resolver.ts'
+import { User } from './api/user-type.ts'
+import { ViewerResolver } from './api/viewer.resolver.ts'
+import { accountsPerTransaction } from './open-accounts.ts'
+
+export const accountsApi: Api = {
+  resolvers: [ViewerResolver, UserResolver, AccountResolver, CreateUsersResolver],
+  types: [User],
+  prices: {
+    loads: {
+      // The account, and the blocks that hide it.
+      ...loadedBy({ name: 'profile', commands: 2 }, 'User', profileFields),
+      ...loadedBy({ name: 'own profile', commands: 1 }, 'Viewer', ['handle']),
+      ...loadedBy({ name: 'stats', commands: 2 }, 'User', [
+        'followerCount',
+        'followingCount',
+        'postCount',
+      ]),
+    },
+    existence: {
+      User: { load: { name: 'live', commands: 1 }, others: ['profile', 'stats'] },
+    },
+    listSizes: { 'CreateUsersPayload.results': 'INPUT' },
+    batches: { 'Mutation.createUsers': { users: accountsPerTransaction, commands: 12 } },
+    pageCommands: { 'User.followers': 4, 'User.following': 4, 'User.posts': 3 },
+  },
+}

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
+import '../packages/index.ts'
 import { buildProgram } from '../src/cli/program.ts'
 
 // Compares the documents with the code: links, paths, npm scripts and commands. Also counts them. Prints all differences.
@@ -63,7 +64,7 @@ async function findLinkProblems(file: string, text: string): Promise<string[]> {
 function findPathProblems(file: string, text: string): string[] {
   const spans = Array.from(removeFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
   const repositoryPath =
-    /(?<![\w./-])(?:\.ci|deploy|docs|examples|schema|scripts|src|tests)\/[\w./-]*\w/g
+    /(?<![\w./-])(?:\.ci|deploy|docs|examples|packages|schema|scripts|src|tests)\/[\w./-]*\w/g
   const named = new Set(spans.flatMap((code) => code.match(repositoryPath) ?? []))
   const missing = [...named].filter((path) => !existsSync(join(root, path)))
   return missing.map((path) => `${file}: ${path} does not exist`)

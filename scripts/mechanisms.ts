@@ -232,11 +232,10 @@ const mechanisms: readonly Mechanism[] = [
     buys: 'short requests; no queries but your own',
     who: 'clients, operators',
     paths: [
-      'src/graphql/collect-documents.ts',
+      'packages/documents',
       'src/graphql/named-documents.ts',
       'src/graphql/persisted-documents.ts',
       'src/graphql/trusted-documents.ts',
-      'src/cli/documents.ts',
     ],
     shownBy: ['tests/e2e/trusted-documents.test.ts', 'tests/e2e/persisted-queries.test.ts'],
   },
@@ -269,10 +268,10 @@ const mechanisms: readonly Mechanism[] = [
     shownBy: ['tests/integration/elections.all.test.ts', 'tests/integration/causal-jobs.test.ts'],
   },
   {
-    name: 'shard plan, broadcasts',
+    name: 'shard plan',
     buys: 'commands to one shard',
     who: 'sharded clusters',
-    paths: ['src/db/sharding', 'src/db/broadcasts.ts', 'src/cli/shard.ts'],
+    paths: ['packages/shard'],
     shownBy: ['tests/integration/sharded-cluster.all.test.ts', 'tests/explained/targeted.test.ts'],
   },
   {
@@ -329,7 +328,7 @@ const mechanisms: readonly Mechanism[] = [
     name: 'imports',
     buys: 'a graph in minutes, resumable',
     who: 'operators',
-    paths: ['src/imports', 'src/cli/import.ts'],
+    paths: ['packages/import'],
     shownBy: ['tests/integration/import.all.test.ts', 'scale'],
   },
   {

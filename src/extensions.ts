@@ -18,12 +18,23 @@ export interface EmbeddedOptions {
   readonly log: (line: string) => void
 }
 
+/** An operation of a client, with the fragments that it uses. */
+export interface CollectedDocument {
+  /** The SHA-256 of the body. */
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly body: string
+}
+
 /** What a package adds to the server. */
 export interface Extension {
   /** Creates its command of the command line. */
   readonly command?: () => Command
   /** Opens a database where `MONGODB_URI` is absent. */
   readonly openEmbedded?: (options: EmbeddedOptions) => Promise<EmbeddedDatabase>
+  /** Reads the documents of a client from a folder, by name. */
+  readonly collectDocuments?: (folder: string) => Promise<readonly CollectedDocument[]>
 }
 
 const extensions: Extension[] = []
@@ -41,4 +52,11 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   if (!open)
     throw new ConfigError(['MONGODB_URI: must be set, because this build embeds no mongod'])
   return open(options)
+}
+
+/** @throws {Error} without a package that collects documents; the errors of that package. */
+export async function collectDocuments(folder: string): Promise<readonly CollectedDocument[]> {
+  const collect = extensions.find((extension) => extension.collectDocuments)?.collectDocuments
+  if (!collect) throw new Error('This build cannot read the documents of clients.')
+  return collect(folder)
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { randomAt, shuffled } from '../../packages/drive/random.ts'
-import { EdgeList } from '../../src/imports/edge-list.ts'
+import { EdgeList } from '../../packages/import/edge-list.ts'
 import type { UserId } from '../../src/lib/ids.ts'
 import { type BenchOptions, sizeOf } from '../options.ts'
 

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
+import { importGraph } from '../../packages/import/import-graph.ts'
 import { catalogue, driverKey } from '../../src/db/collections.ts'
 import { applyIndexes, buildAfterImport } from '../../src/db/indexes.ts'
-import { importGraph } from '../../src/imports/import-graph.ts'
 import { mintUserId } from '../../src/lib/ids.ts'
 import { registerStrategies } from '../../src/timeline/feeds.ts'
 import { type BenchDatabase, openBenchDatabase, openServices } from '../database.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Agent, request as requestByHttp } from 'undici'
-import { type CollectedDocument, collectDocuments } from '../../src/graphql/collect-documents.ts'
+import { type CollectedDocument, collectDocuments } from '../../src/extensions.ts'
 import { root } from '../../src/lib/root.ts'
 
 /** A request for a document of `schema/operations`. */

@@ -3,17 +3,14 @@ import { readConfig } from '../environment.ts'
 import { extensionCommands } from '../extensions.ts'
 import { release } from '../lib/release.ts'
 import { createLog } from '../log.ts'
-import { documentsCommand } from './documents.ts'
 import { exitCodeOf, failureText } from './failure.ts'
 import { handlesCommand } from './handles.ts'
 import { historyCommand } from './history.ts'
-import { importRelationsCommand, loadCommand } from './import.ts'
 import { indexesCommand } from './indexes.ts'
 import { jobsCommand } from './jobs.ts'
 import { migrateCommand } from './migrate.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { runUntilSignal } from './run-until-signal.ts'
-import { shardCommand } from './shard.ts'
 import { timelinesCommand } from './timelines.ts'
 import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
@@ -37,11 +34,7 @@ export function buildProgram(): Command {
     .addCommand(serveCommand())
     .addCommand(workerCommand())
     .addCommand(migrateCommand())
-    .addCommand(shardCommand())
-    .addCommand(loadCommand())
-    .addCommand(importRelationsCommand())
     .addCommand(tokenCommand())
-    .addCommand(documentsCommand())
     .addCommand(timelinesCommand())
     .addCommand(handlesCommand())
     .addCommand(historyCommand())

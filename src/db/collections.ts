@@ -2,7 +2,6 @@ import type { Collection, CollectionOptions, Db, IndexSpecification } from 'mong
 import type { FollowingMode } from '../config.ts'
 import { engagementCollections } from '../engagement/collections.ts'
 import { followCollections } from '../follows/collections.ts'
-import { importCollections } from '../imports/collections.ts'
 import { jobCollections } from '../jobs/collections.ts'
 import { postCollections } from '../posts/collections.ts'
 import { timelineCollections } from '../timeline/collections.ts'
@@ -12,7 +11,6 @@ import { coreCollections } from './core-collections.ts'
 
 export * from '../engagement/collections.ts'
 export * from '../follows/collections.ts'
-export * from '../imports/collections.ts'
 export * from '../jobs/collections.ts'
 export * from '../posts/collections.ts'
 export * from '../timeline/collections.ts'
@@ -31,7 +29,6 @@ export const featureCollections = {
 const allCollections = {
   ...featureCollections,
   jobs: jobCollections,
-  imports: importCollections,
   core: coreCollections,
 }
 

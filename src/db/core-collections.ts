@@ -35,10 +35,17 @@ export interface RateLimitDoc {
   readonly hasCost: boolean
 }
 
+/** The checkpoint of an import. */
+export interface ImportDoc {
+  readonly _id: string
+  readonly [field: string]: unknown
+}
+
 const dayS = 86_400
 
-/** What every feature is built on. */
+/** What every feature is built on, and what packages store. */
 export const coreCollections = {
+  imports: collectionOf<ImportDoc>()({ about: 'the progress of an import', indexes: [] }),
   idempotency_keys: collectionOf<IdempotencyKeyDoc>()({
     about:
       'the result of a mutation with a `clientMutationId`, for a day or until the account is deleted',

@@ -83,6 +83,10 @@ const isWaitQueueTimeout = (error: unknown): boolean =>
 export const isDuplicateKey = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === duplicateKeyCode
 
+/** Whether a command failed because the collection that it creates exists. */
+export const isExistingCollection = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.codeName === 'NamespaceExists'
+
 /**
  * The positions of the documents that a unique index refused, from the error of an unordered insert.
  * @throws `error` itself if it has any other cause.

@@ -8,6 +8,7 @@ import {
   driverKey,
   type IndexSpec,
 } from './collections.ts'
+import { isExistingCollection } from './errors.ts'
 
 /** The stored name of an index. */
 const indexName = (spec: IndexSpec): string =>
@@ -181,15 +182,13 @@ export const clusteredOptions = {
  * more where the size of pages cannot be set, as some hosted MongoDB refuses it.
  */
 export async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
-  const isThere = (error: unknown) =>
-    error instanceof MongoServerError && error.codeName === 'NamespaceExists'
   try {
     await db.createCollection(name, clustered ? clusteredOptions : {})
   } catch (error) {
-    if (isThere(error)) return
+    if (isExistingCollection(error)) return
     if (!clustered || !(error instanceof MongoServerError)) throw error
     await db.createCollection(name, { clusteredIndex }).catch((second) => {
-      if (!isThere(second)) throw second
+      if (!isExistingCollection(second)) throw second
     })
   }
 }

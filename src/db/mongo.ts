@@ -1,7 +1,7 @@
 import { BSON, type ClientSession } from 'mongodb'
 
-/** Writes BSON values as text. */
-export const { EJSON } = BSON
+/** BSON values as text, and the lowest and the highest value of a key. */
+export const { EJSON, MaxKey, MinKey } = BSON
 
 /** An open transaction: every command of a write carries it. */
 export interface Tx {

@@ -2,15 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BSON, type Document } from 'mongodb'
 import { describe, expect, test } from 'vitest'
-import { broadcastSources, broadcasts } from '../../src/db/broadcasts.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { TimeId } from '../../src/lib/ids.ts'
+import { broadcastSources, broadcasts } from '../support/broadcasts.ts'
 import { routingProblems } from '../support/routing.ts'
 import { size } from '../support/seed.ts'
 import { type Shape, shapesFolder } from './statements/shapes.ts'
-
-/** The sources of src, and of packages. */
-const sources = [...broadcastSources, { from: 'packages/capacity/' }]
 
 /** Edges in one collection cannot be sharded, so those databases are left out. */
 const shapes: Shape[] = existsSync(shapesFolder)
@@ -36,7 +33,7 @@ test('every command of a request or a job names its shards, or is a listed broad
   const unlisted = found.filter(
     ({ kind, from, command, collection }) =>
       kind === 'broadcast' &&
-      !sources.some((source) => from.startsWith(source.from)) &&
+      !broadcastSources.some((source) => from.startsWith(source.from)) &&
       !broadcasts.some(
         (row) =>
           from.startsWith(row.from) && row.command === command && row.collection === collection,
@@ -55,7 +52,9 @@ test.skipIf(size === 'small')('every listed broadcast is sent by the suite', () 
       ),
   )
   expect(unused).toEqual([])
-  const silent = sources.filter((source) => !found.some(({ from }) => from.startsWith(source.from)))
+  const silent = broadcastSources.filter(
+    (source) => !found.some(({ from }) => from.startsWith(source.from)),
+  )
   expect(silent).toEqual([])
 })
 

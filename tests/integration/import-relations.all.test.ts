@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { fromObjectId } from '../../src/db/object-id.ts'
 import {
   importRelations,
   previewRelations,
   type RelationImportOptions,
-} from '../../src/imports/import-relations.ts'
-import { zeroCounts } from '../../src/imports/write-pairs.ts'
+} from '../../packages/import/import-relations.ts'
+import { zeroCounts } from '../../packages/import/write-pairs.ts'
+import { fromObjectId } from '../../src/db/object-id.ts'
 import { type EdgeId, type Handle, timeOf, type UserId } from '../../src/lib/ids.ts'
 import { readAccountNames } from '../support/account-names.ts'
 import { persist } from '../support/eventually.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { applySharding, checkShardable, loadClusterState } from '../../packages/shard/cluster.ts'
+import { planSharding } from '../../packages/shard/plan.ts'
 import { catalogue } from '../../src/db/collections.ts'
 import { indexPlan } from '../../src/db/indexes.ts'
-import { applySharding, checkShardable, loadClusterState } from '../../src/db/sharding/cluster.ts'
-import { planSharding } from '../../src/db/sharding/plan.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { loadClusterState } from '../../packages/shard/cluster.ts'
 import { catalogue } from '../../src/db/collections.ts'
-import { loadClusterState } from '../../src/db/sharding/cluster.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 

@@ -1,7 +1,7 @@
 import { BSON, type Document, MaxKey, MinKey } from 'mongodb'
+import { type ClusterAnswers, toClusterState } from '../../packages/shard/cluster.ts'
+import { type PlannedCommand, planSharding } from '../../packages/shard/plan.ts'
 import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
-import { type ClusterAnswers, toClusterState } from '../../src/db/sharding/cluster.ts'
-import { type PlannedCommand, planSharding } from '../../src/db/sharding/plan.ts'
 
 const specs = catalogue('collection')
 const database = 'feedline'

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb'
-import { broadcasts } from '../../src/db/broadcasts.ts'
+import { broadcasts } from './broadcasts.ts'
 import type { RecordedCommand } from './mongo.ts'
 import { routingProblems } from './routing.ts'
 

@@ -1,4 +1,4 @@
-import { relationColumns } from '../../src/imports/relation-file.ts'
+import { relationColumns } from '../../packages/import/relation-file.ts'
 
 /** The base of the times in the rows below. */
 export const base = Date.UTC(2015, 0, 1)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { EdgeList } from '../../src/imports/edge-list.ts'
+import { EdgeList } from '../../packages/import/edge-list.ts'
 
 let folder = ''
 beforeAll(async () => {

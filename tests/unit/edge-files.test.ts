@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { EdgeList } from '../../src/imports/edge-list.ts'
+import { EdgeList } from '../../packages/import/edge-list.ts'
 import { edgeFiles } from '../support/edge-files.ts'
 
 let folder = ''

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EdgeList } from '../../src/imports/edge-list.ts'
-import { quoteProblem } from '../../src/imports/separated.ts'
-import { badLinesKept, lineUnitsMax } from '../../src/imports/text-file.ts'
-import type { NamedBy } from '../../src/imports/user-names.ts'
+import { EdgeList } from '../../packages/import/edge-list.ts'
+import { quoteProblem } from '../../packages/import/separated.ts'
+import { badLinesKept, lineUnitsMax } from '../../packages/import/text-file.ts'
+import type { NamedBy } from '../../packages/import/user-names.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -166,7 +166,7 @@ describe('files', () => {
       path,
       gzipSync(Buffer.concat([Buffer.from('1 2\n3 1\n'), Buffer.alloc(200_000_000, 'x')])),
     )
-    const source = new URL('../../src/imports/edge-list.ts', import.meta.url)
+    const source = new URL('../../packages/import/edge-list.ts', import.meta.url)
     const script = `
       const { EdgeList } = await import('${source}')
       const list = await EdgeList.open('${path}')

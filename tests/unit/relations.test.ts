@@ -11,8 +11,8 @@ import {
   relationColumns,
   relationSources,
   resolveRelation,
-} from '../../src/imports/relation-file.ts'
-import { badLinesKept } from '../../src/imports/text-file.ts'
+} from '../../packages/import/relation-file.ts'
+import { badLinesKept } from '../../packages/import/text-file.ts'
 import type { Handle } from '../../src/lib/ids.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)

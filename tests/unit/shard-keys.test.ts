@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { broadcastSources, broadcasts } from '../../src/db/broadcasts.ts'
+import { planSharding } from '../../packages/shard/plan.ts'
 import { catalogue } from '../../src/db/collections.ts'
-import { planSharding } from '../../src/db/sharding/plan.ts'
+import { broadcastSources, broadcasts } from '../support/broadcasts.ts'
 
 const specs = Object.entries(catalogue('collection'))
 const sharded = specs.flatMap(([name, spec]) =>
@@ -88,5 +88,5 @@ test('docs/how-to/sharded-cluster.md lists every broadcast with its reason', () 
   ]
   expect(rows.filter((row) => !text.includes(row))).toEqual([])
   const [, section = ''] = /^## Commands that ask all shards\n(.*)/ms.exec(text) ?? []
-  expect(section.match(/^\| .*`src.*\|$/gm)).toHaveLength(rows.length)
+  expect(section.match(/^\| .*`(?:src|packages)\/.*\|$/gm)).toHaveLength(rows.length)
 })

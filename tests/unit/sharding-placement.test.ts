@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { MaxKey, MinKey } from 'mongodb'
 import { describe, expect, test } from 'vitest'
-import { assignRanges } from '../../src/db/sharding/assign-ranges.ts'
-import { rangesPerShard } from '../../src/db/sharding/plan.ts'
+import { assignRanges } from '../../packages/shard/assign-ranges.ts'
+import { rangesPerShard } from '../../packages/shard/plan.ts'
 import { Cluster } from '../support/cluster-state.ts'
 
 /** The zone in which a collection whose key begins with a handle has one. */

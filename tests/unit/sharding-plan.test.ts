@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { MaxKey, MinKey } from 'mongodb'
 import { expect, test } from 'vitest'
+import { mongoshLine, rangesPerShard } from '../../packages/shard/plan.ts'
+import { splitAccounts } from '../../packages/shard/split-accounts.ts'
 import { type CollectionName, type CollectionSpec, catalogue } from '../../src/db/collections.ts'
-import { mongoshLine, rangesPerShard } from '../../src/db/sharding/plan.ts'
-import { splitAccounts } from '../../src/db/sharding/split-accounts.ts'
 import { mintUserId } from '../../src/lib/ids.ts'
 import { Cluster, placeOf, textOf } from '../support/cluster-state.ts'
 

@@ -13,20 +13,12 @@ import {
   Source,
   visit,
 } from 'graphql'
-import { createSchema } from './schema.ts'
-import { apolloFormat, findProblem, hashOf } from './trusted-documents.ts'
+import type { CollectedDocument } from '../../src/extensions.ts'
+import { createSchema } from '../../src/graphql/schema.ts'
+import { apolloFormat, findProblem, hashOf } from '../../src/graphql/trusted-documents.ts'
 
 /** The form of a file of trusted documents. */
 export type DocumentFormat = 'relay' | 'apollo'
-
-/** An operation with the fragments that it uses. */
-export interface CollectedDocument {
-  /** The SHA-256 of the body. */
-  readonly id: string
-  readonly name: string
-  readonly type: string
-  readonly body: string
-}
 
 /**
  * Reads the operations of all .graphql and .gql files below a folder, by name, each with its fragments from any file.

@@ -1,22 +1,20 @@
 import { Command } from 'commander'
-import { configFor } from '../environment.ts'
-import { DomainError } from '../errors.ts'
-import { EdgeList } from '../imports/edge-list.ts'
-import { importGraph } from '../imports/import-graph.ts'
-import {
-  importRelations,
-  previewRelations,
-  type RelationImportResult,
-} from '../imports/import-relations.ts'
-import { ImportInterrupted, type ImportOptions, type ImportServices } from '../imports/importer.ts'
-import { RelationFile } from '../imports/relation-file.ts'
-import { type SkippedPairs, skipReasons } from '../imports/skipped-pairs.ts'
-import { type BadLines, shortened } from '../imports/text-file.ts'
-import type { NamedBy } from '../imports/user-names.ts'
-import { findIssuer } from '../sign-in.ts'
-import { endImport, leaveImport, log, openForCommand } from './database.ts'
-import { interruption } from './failure.ts'
-import { perSecond, showProgress } from './progress.ts'
+import { log, openForCommand } from '../../src/cli/database.ts'
+import { interruption } from '../../src/cli/failure.ts'
+import { perSecond, showProgress } from '../../src/cli/progress.ts'
+import { configFor } from '../../src/environment.ts'
+import { DomainError } from '../../src/errors.ts'
+import { extend } from '../../src/extensions.ts'
+import { findIssuer } from '../../src/sign-in.ts'
+import { EdgeList } from './edge-list.ts'
+import { endImport, leaveImport } from './end-import.ts'
+import { importGraph } from './import-graph.ts'
+import { importRelations, previewRelations, type RelationImportResult } from './import-relations.ts'
+import { ImportInterrupted, type ImportOptions, type ImportServices } from './importer.ts'
+import { RelationFile } from './relation-file.ts'
+import { type SkippedPairs, skipReasons } from './skipped-pairs.ts'
+import { type BadLines, shortened } from './text-file.ts'
+import type { NamedBy } from './user-names.ts'
 
 interface NamingOptions {
   readonly issuer?: string
@@ -56,7 +54,7 @@ the command. Repeating a complete import changes nothing.
 `
 
 /** `feedline load FILE`: imports a follow graph. */
-export const loadCommand = (): Command =>
+const loadCommand = (): Command =>
   new Command('load')
     .description(
       'Import a follow graph from an edge list. Create an account for each user in the list.',
@@ -88,7 +86,7 @@ Examples:
     .action(load)
 
 /** `feedline import-relations FILE`: imports follows with their history from a table with one time per source. */
-export const importRelationsCommand = (): Command =>
+const importRelationsCommand = (): Command =>
   new Command('import-relations')
     .description('Import the relations of a legacy table: edges, their history and exact counters.')
     .argument('<file>', 'CSV file with a header line, or JSONL file; may be gzipped')
@@ -97,6 +95,9 @@ export const importRelationsCommand = (): Command =>
     .option(...jsonOption)
     .addHelpText('after', relationsHelp)
     .action(loadRelations)
+
+extend({ command: loadCommand })
+extend({ command: importRelationsCommand })
 
 const relationsHelp = `
 Columns: user_id, target_user_id, twitter_followed_at, facebook_followed_at, medium_followed_at,

@@ -1,4 +1,4 @@
-import type { EdgeId } from '../lib/ids.ts'
+import type { EdgeId } from '../../src/lib/ids.ts'
 import { type Checkpoint, importedId } from './checkpoint.ts'
 import { type EdgeFindings, type EdgeLine, EdgeList } from './edge-list.ts'
 import {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { Command, Option } from 'commander'
-import type { DocumentFormat } from '../graphql/collect-documents.ts'
+import { extend } from '../../src/extensions.ts'
+import type { DocumentFormat } from './collect.ts'
 
 const formats: readonly DocumentFormat[] = ['relay', 'apollo']
 
@@ -9,8 +10,11 @@ interface DocumentsOptions {
   readonly format: DocumentFormat
 }
 
+/** Of other commands, only serve and drive need the schema, which takes long to load. */
+const loadCollection = () => import('./collect.ts')
+
 /** `feedline documents FOLDER`: writes the file of trusted documents. */
-export const documentsCommand = (): Command =>
+const documentsCommand = (): Command =>
   new Command('documents')
     .description('Write the file of TRUSTED_DOCUMENTS from a folder of .graphql files.')
     .argument('<folder>', 'folder of .graphql and .gql files, with their subfolders')
@@ -31,9 +35,13 @@ Example:
   $ TRUSTED_DOCUMENTS=documents.json feedline serve`,
     )
     .action(async (folder: string, { out, format }: DocumentsOptions) => {
-      // No other command but serve needs the schema, which takes long to load.
-      const { collectDocuments, formatDocuments } = await import('../graphql/collect-documents.ts')
+      const { collectDocuments, formatDocuments } = await loadCollection()
       const documents = await collectDocuments(folder)
       await writeFile(out, formatDocuments(documents, format))
       console.log(`documents in ${out}: ${documents.length}`)
     })
+
+extend({
+  command: documentsCommand,
+  collectDocuments: async (folder) => (await loadCollection()).collectDocuments(folder),
+})

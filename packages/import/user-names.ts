@@ -1,5 +1,5 @@
-import { handleRule, parseHandle } from '../lib/ids.ts'
-import { isSubject, type SubjectIssuer, subjectRule } from '../users/subject.ts'
+import { handleRule, parseHandle } from '../../src/lib/ids.ts'
+import { isSubject, type SubjectIssuer, subjectRule } from '../../src/users/subject.ts'
 
 /** A user as a file names it: a handle, or a subject. */
 export type UserName = string

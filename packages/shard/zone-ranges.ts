@@ -1,5 +1,5 @@
-import { type Document, MaxKey, MinKey } from 'mongodb'
-import type { AccountPlace, CollectionSpec } from '../collections.ts'
+import type { AccountPlace, CollectionSpec } from '../../src/db/collections.ts'
+import { type Document, MaxKey, MinKey } from '../../src/db/mongo.ts'
 
 /** Values of a shard key, `min` inclusive and `max` exclusive, that one zone holds. */
 export interface ZoneRange {

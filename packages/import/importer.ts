@@ -1,10 +1,10 @@
-import type { Collections } from '../db/collections.ts'
-import type { Transactions, Tx } from '../db/transaction.ts'
-import { DomainError } from '../errors.ts'
-import type { Edges } from '../follows/edges.ts'
-import { batches, readAhead } from '../lib/batch.ts'
-import type { ImportSize, Upkeep } from '../timeline/registry/upkeep.ts'
-import type { UserStats } from '../users/stats.ts'
+import type { Collections } from '../../src/db/collections.ts'
+import type { Transactions, Tx } from '../../src/db/transaction.ts'
+import { DomainError } from '../../src/errors.ts'
+import type { Edges } from '../../src/follows/edges.ts'
+import { batches, readAhead } from '../../src/lib/batch.ts'
+import type { ImportSize, Upkeep } from '../../src/timeline/registry/upkeep.ts'
+import type { UserStats } from '../../src/users/stats.ts'
 import {
   type Checkpoint,
   Checkpoints,

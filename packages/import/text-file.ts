@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../../src/errors.ts'
 import { binaryFormat, type Encoding, encodingOf, textFormat } from './file-format.ts'
 
 /** The longest complete line, in UTF-16 units. A longer line is cut to one unit more. */

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { Collections, ImportDoc } from '../db/collections.ts'
-import { type Tx, unknownOutcome } from '../db/transaction.ts'
-import { DomainError } from '../errors.ts'
-import { type TimeId, timeIdAt } from '../lib/ids.ts'
+import type { Collections, ImportDoc } from '../../src/db/collections.ts'
+import { type Tx, unknownOutcome } from '../../src/db/transaction.ts'
+import { DomainError } from '../../src/errors.ts'
+import { type TimeId, timeIdAt } from '../../src/lib/ids.ts'
 
 export type Counts<Counter extends string> = Readonly<Record<Counter, number>>
 

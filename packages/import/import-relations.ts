@@ -1,4 +1,4 @@
-import type { EdgeId } from '../lib/ids.ts'
+import type { EdgeId } from '../../src/lib/ids.ts'
 import { importedId } from './checkpoint.ts'
 import {
   type ImportOptions,

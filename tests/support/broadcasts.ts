@@ -1,4 +1,4 @@
-import type { CollectionName } from './collections.ts'
+import type { CollectionName } from '../../src/db/collections.ts'
 
 /** A command that a sharded cluster sends to all shards, because it does not contain the shard key. */
 export interface Broadcast {
@@ -116,8 +116,12 @@ export const broadcastSources: readonly { readonly from: string; readonly why: s
     why: '`verify` and `reconcile` read everything.',
   },
   {
-    from: 'src/imports/',
+    from: 'packages/import/',
     why: 'An import checks its pairs against all restrictions, and looks for later follow events.',
+  },
+  {
+    from: 'packages/capacity/',
+    why: '`feedline capacity --from-database` samples accounts.',
   },
   {
     from: 'src/timeline/registry/remove-stored.ts',

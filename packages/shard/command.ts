@@ -1,23 +1,26 @@
 import { Command } from 'commander'
-import { catalogue } from '../db/collections.ts'
-import { openSchema } from '../db/schema-version.ts'
-import { applySharding, checkShardable, loadClusterState } from '../db/sharding/cluster.ts'
-import { mongoshLine, planSharding, ShardingError } from '../db/sharding/plan.ts'
-import { configFor } from '../environment.ts'
-import { openDatabase } from '../open-database.ts'
-import { log } from './database.ts'
+import { log } from '../../src/cli/database.ts'
+import { catalogue } from '../../src/db/collections.ts'
+import { openSchema } from '../../src/db/schema-version.ts'
+import { configFor } from '../../src/environment.ts'
+import { extend } from '../../src/extensions.ts'
+import { openDatabase } from '../../src/open-database.ts'
+import { applySharding, checkShardable, loadClusterState } from './cluster.ts'
+import { mongoshLine, planSharding, ShardingError } from './plan.ts'
 
 interface ShardOptions {
   readonly dryRun?: true
 }
 
 /** `feedline shard`: distributes all collections over the shards of a cluster. */
-export const shardCommand = (): Command =>
+const shardCommand = (): Command =>
   new Command('shard')
     .description('Create, pre-split and shard all collections on a sharded cluster.')
     .option('--dry-run', 'print the commands as lines for mongosh, and change nothing')
     .addHelpText('after', help)
     .action(run)
+
+extend({ command: shardCommand })
 
 const help = `
 Ranges of handles decide the shard, the same ranges in all collections. So the profile, counters,

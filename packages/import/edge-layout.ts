@@ -1,4 +1,4 @@
-import { DomainError } from '../errors.ts'
+import { DomainError } from '../../src/errors.ts'
 import { type Columns, columnsByRole, decideFirstRow, isNumeric, type Row } from './heading.ts'
 import { columnName } from './heading-words.ts'
 import {

@@ -1,6 +1,6 @@
-import { BSON, type Document } from 'mongodb'
-import type { CollectionSpec, IndexSpec } from '../collections.ts'
-import { buildOptions, clusteredOptions, toIndexModel } from '../indexes.ts'
+import type { CollectionSpec, IndexSpec } from '../../src/db/collections.ts'
+import { buildOptions, clusteredOptions, toIndexModel } from '../../src/db/indexes.ts'
+import { type Document, EJSON } from '../../src/db/mongo.ts'
 import { assignRanges } from './assign-ranges.ts'
 import { splitAccounts } from './split-accounts.ts'
 import {
@@ -210,7 +210,7 @@ function changedRanges(stored: readonly ZoneRange[], wanted: readonly ZoneRange[
   ]
 }
 
-const textOf = (value: object): string => BSON.EJSON.stringify(value)
+const textOf = (value: object): string => EJSON.stringify(value)
 
 /** A command as a line for mongosh. */
 export const mongoshLine = ({ database, command }: PlannedCommand): string =>

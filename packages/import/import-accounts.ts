@@ -1,8 +1,8 @@
-import type { Collections } from '../db/collections.ts'
-import type { Tx } from '../db/transaction.ts'
-import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
-import { hasAccount } from '../users/profile.ts'
-import { subjectKey, subjectKeys, subjectOfKey } from '../users/subjects.ts'
+import type { Collections } from '../../src/db/collections.ts'
+import type { Tx } from '../../src/db/transaction.ts'
+import { type Handle, mintUserId, parseHandle, type UserId } from '../../src/lib/ids.ts'
+import { hasAccount } from '../../src/users/profile.ts'
+import { subjectKey, subjectKeys, subjectOfKey } from '../../src/users/subjects.ts'
 import type { NamedBy, UserName } from './user-names.ts'
 
 /** A pair of users as a file names them. */

@@ -1,7 +1,8 @@
-import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb'
-import type { FollowingMode } from '../../config.ts'
-import { collectionNames } from '../collections.ts'
-import { isRouter } from '../deployment.ts'
+import type { FollowingMode } from '../../src/config.ts'
+import { collectionNames } from '../../src/db/collections.ts'
+import { isRouter } from '../../src/db/deployment.ts'
+import { isExistingCollection } from '../../src/db/errors.ts'
+import type { Db, Document, MongoClient } from '../../src/db/mongo.ts'
 import { type ClusterState, type PlannedCommand, ShardingError, type ShardState } from './plan.ts'
 import type { ZoneRange } from './zone-ranges.ts'
 
@@ -63,7 +64,7 @@ export async function loadClusterState(client: MongoClient, db: Db): Promise<Clu
 }
 
 /** @throws {ShardingError} unless the database answers through a router. One command. */
-export async function checkRouter(db: Db): Promise<void> {
+async function checkRouter(db: Db): Promise<void> {
   if (await isRouter(db)) return
   throw new ShardingError(
     'MONGODB_URI names a replica set, and only a sharded cluster can be sharded: connect to a mongos.',
@@ -89,7 +90,7 @@ export async function applySharding(
       await client.db(planned.database).command(planned.command)
     } catch (error) {
       // A server that starts at this moment creates the same collections.
-      if (!(error instanceof MongoServerError && error.codeName === 'NamespaceExists')) throw error
+      if (!isExistingCollection(error)) throw error
     }
     onDone(planned)
   }

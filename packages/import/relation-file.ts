@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { EdgeSource, FollowEventDoc } from '../db/collections.ts'
-import { DomainError } from '../errors.ts'
+import type { EdgeSource, FollowEventDoc } from '../../src/db/collections.ts'
+import { DomainError } from '../../src/errors.ts'
 import { filledCount, namedSeparators, type Separator, splitFields } from './separated.ts'
 import {
   type BadLines,

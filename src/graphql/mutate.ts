@@ -14,7 +14,7 @@ import { unicodeProblem } from '../lib/text.ts'
 import { within } from '../lib/within.ts'
 import { presentViewer } from '../users/api/present-users.ts'
 import type { Context } from './context.ts'
-import type { MutationInput } from './inputs.ts'
+import type { MutationInput } from './mutation-types.ts'
 
 /** The most characters of a clientMutationId. */
 export const idLengthMax = 128

@@ -18,10 +18,10 @@ import {
   type UserId,
 } from '../lib/ids.ts'
 import { decodeOpaque, encodeOpaque } from '../lib/opaque.ts'
+import type { UserRef } from '../users/api/account-mutations.ts'
 import type { Subject } from '../users/subject.ts'
 import { standInOf } from '../users/subjects.ts'
 import type { Context } from './context.ts'
-import type { UserRef } from './inputs.ts'
 
 /** The object that a global id names. The id of a post contains its author, part of the shard key (law L5). */
 export type NodeRef =

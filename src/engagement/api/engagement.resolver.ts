@@ -2,20 +2,13 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Args, Ctx, FieldResolver, Info, Mutation, Resolver, Root } from 'type-graphql'
 import { ConnectionArgs, connectionFrom, windowOf } from '../../graphql/connection.ts'
 import type { Context } from '../../graphql/context.ts'
-import {
-  type AddEngagementInput,
-  addInputOf,
-  inputOf,
-  PostInput,
-  type RemoveEngagementInput,
-  removeInputOf,
-} from '../../graphql/inputs.ts'
 import { mutate } from '../../graphql/mutate.ts'
+import { inputOf } from '../../graphql/mutation-types.ts'
 import { engagementNodeId, parseEntryNodeId, parsePostNodeId } from '../../graphql/node-id.ts'
-import { addPayloadOf, removePayloadOf } from '../../graphql/payloads.ts'
 import { type Selection, selectionOf } from '../../graphql/selection.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { timeCursors } from '../../pages/cursor.ts'
+import { PostInput } from '../../posts/api/post-mutations.ts'
 import { Post } from '../../posts/api/post-type.ts'
 import { presentEngagements, presentPostRefs } from '../../posts/api/present-posts.ts'
 import { accountPartOf } from '../../users/api/present-users.ts'
@@ -29,6 +22,14 @@ import {
   publicKinds,
 } from '../kinds.ts'
 import type { Engagement } from '../reader.ts'
+import {
+  type AddEngagementInput,
+  addInputOf,
+  addPayloadOf,
+  type RemoveEngagementInput,
+  removeInputOf,
+  removePayloadOf,
+} from './engagement-mutations.ts'
 import { schemaNames } from './engagement-names.ts'
 import { engagementTypes } from './engagement-types.ts'
 

@@ -2,15 +2,20 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import type { IdempotencyKey } from '../../db/idempotency.ts'
 import type { Context } from '../../graphql/context.ts'
-import { inputOf, SetFollowGroupsInput, UserInput } from '../../graphql/inputs.ts'
 import { mutate } from '../../graphql/mutate.ts'
+import { inputOf, payloadOf } from '../../graphql/mutation-types.ts'
 import { findAccount, parseUserRef } from '../../graphql/node-id.ts'
-import { payloadOf, RelationPayload, SetFollowGroupsPayload } from '../../graphql/payloads.ts'
 import { selectionOf } from '../../graphql/selection.ts'
 import type { UserId } from '../../lib/ids.ts'
 import type { Services } from '../../services.ts'
 import { countFields, presentUser } from '../../users/api/present-users.ts'
 import { checkGroups } from '../groups.ts'
+import {
+  RelationPayload,
+  SetFollowGroupsInput,
+  SetFollowGroupsPayload,
+  UserInput,
+} from './follow-mutations.ts'
 
 const inputOptions = { description: 'The input of the mutation.' }
 

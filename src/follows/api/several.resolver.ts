@@ -4,16 +4,21 @@ import { createIdempotencyKey, deriveId, type IdempotencyKey } from '../../db/id
 import { badInput, DomainError, refusalOf } from '../../errors.ts'
 import type { Context } from '../../graphql/context.ts'
 import { shorten } from '../../graphql/errors.ts'
-import { CreateUsersInput, FollowUsersInput, type NewUser, usersMax } from '../../graphql/inputs.ts'
 import { mutate } from '../../graphql/mutate.ts'
+import { usersMax } from '../../graphql/mutation-types.ts'
 import { findAccount, parseHandle, parseUserRef } from '../../graphql/node-id.ts'
-import { CreateUsersPayload, FollowUsersPayload } from '../../graphql/payloads.ts'
 import { selectionOf } from '../../graphql/selection.ts'
 import type { UserId } from '../../lib/ids.ts'
+import {
+  CreateUsersInput,
+  CreateUsersPayload,
+  type NewUser,
+} from '../../users/api/account-mutations.ts'
 import { presentUsers } from '../../users/api/present-users.ts'
 import { isSubject, subjectRule } from '../../users/subject.ts'
 import { subjectKey } from '../../users/subjects.ts'
 import type { Registration } from '../../users/users.ts'
+import { FollowUsersInput, FollowUsersPayload } from './follow-mutations.ts'
 
 const inputOptions = { description: 'The input of the mutation.' }
 

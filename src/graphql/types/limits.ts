@@ -8,9 +8,9 @@ import { facetsMax } from '../../posts/facets.ts'
 import { newsMax } from '../../timeline/pages/news.ts'
 import { bioRules, nameRules } from '../../users/profile.ts'
 import { pageSizeDefault } from '../connection.ts'
-import { usersMax } from '../inputs.ts'
 import { limits } from '../limits.ts'
 import { idLengthMax } from '../mutate.ts'
+import { usersMax } from '../mutation-types.ts'
 
 /** A limit: the constant that enforces it, and what it limits. */
 type Limit = readonly [value: number, what: string]

@@ -1,12 +1,16 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import type { Context } from '../../graphql/context.ts'
-import { CreatePostInput, DeletePostInput } from '../../graphql/inputs.ts'
 import { mutate } from '../../graphql/mutate.ts'
 import { parsePostNodeId } from '../../graphql/node-id.ts'
-import { CreatePostPayload, DeletePostPayload } from '../../graphql/payloads.ts'
 import { selectionOf } from '../../graphql/selection.ts'
 import { timeCursors } from '../../pages/cursor.ts'
+import {
+  CreatePostInput,
+  CreatePostPayload,
+  DeletePostInput,
+  DeletePostPayload,
+} from './post-mutations.ts'
 import { presentPosts } from './present-posts.ts'
 
 /** The mutations that publish and delete posts. */

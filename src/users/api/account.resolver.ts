@@ -2,11 +2,17 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
 import { badInput } from '../../errors.ts'
 import type { Context } from '../../graphql/context.ts'
-import { CreateUserInput, DeleteUserInput, UpdateUserInput } from '../../graphql/inputs.ts'
 import { mutate } from '../../graphql/mutate.ts'
+import { payloadOf } from '../../graphql/mutation-types.ts'
 import { parseHandle } from '../../graphql/node-id.ts'
-import { AccountPayload, DeleteUserPayload, payloadOf } from '../../graphql/payloads.ts'
 import { selectionOf } from '../../graphql/selection.ts'
+import {
+  AccountPayload,
+  CreateUserInput,
+  DeleteUserInput,
+  DeleteUserPayload,
+  UpdateUserInput,
+} from './account-mutations.ts'
 import { presentUser } from './present-users.ts'
 
 const CreateUserPayload = payloadOf('createUser', AccountPayload)

@@ -1,0 +1,180 @@
+import { type ClassType, Extensions, Field, ID, InputType, ObjectType } from 'type-graphql'
+import {
+  ChangePayload,
+  MutationInput,
+  orNull,
+  Payload,
+  Refusal,
+  refusalOptions,
+  usersMax,
+  viewerOptions,
+} from '../../graphql/mutation-types.ts'
+import { handleRule } from '../../lib/ids.ts'
+import { User } from './user-type.ts'
+import { Viewer } from './viewer-type.ts'
+
+const urlRule = 'an http or https URL of at most 2,048 characters'
+const avatarDescription = `The picture of the user, ${urlRule}`
+const bannerDescription = `The wide picture above the profile, ${urlRule}`
+
+/** The inputs with the profile of a new account. */
+function withNewProfile(Base: ClassType<object>, defaultHandle: string) {
+  @InputType()
+  class NewProfile extends Base {
+    @Field(() => String, {
+      nullable: true,
+      description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted. Default: ${defaultHandle}, if that is a handle.`,
+    })
+    readonly handle?: string | null
+
+    @Field(() => String, {
+      description:
+        'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
+    })
+    readonly name!: string
+
+    @Field(() => String, {
+      nullable: true,
+      description: 'A short text about the user, at most 256 characters.',
+    })
+    readonly bio?: string | null
+
+    @Field(() => String, { nullable: true, description: `${avatarDescription}.` })
+    readonly avatarUrl?: string | null
+
+    @Field(() => String, { nullable: true, description: `${bannerDescription}.` })
+    readonly bannerUrl?: string | null
+  }
+  return NewProfile
+}
+
+@InputType({ description: 'Input of createUser.' })
+export class CreateUserInput extends withNewProfile(MutationInput, 'the subject of the token') {
+  readonly clientMutationId?: string | null
+}
+
+@InputType({ description: 'A user of createUsers.' })
+export class NewUser extends withNewProfile(Object as ClassType<object>, 'the subject') {
+  @Field(() => String, {
+    description:
+      'The subject that the tokens of the user will have, 1 to 255 bytes, by the issuer that the server acts for.',
+  })
+  readonly subject!: string
+}
+
+@InputType({ description: 'Input of createUsers.' })
+export class CreateUsersInput extends MutationInput {
+  @Field(() => [NewUser], {
+    description: `The users, at most ${usersMax}, with distinct subjects and handles.`,
+  })
+  readonly users!: readonly NewUser[]
+}
+
+@InputType({
+  description: 'Input of updateUser. Absent fields stay unchanged. An empty text removes a field.',
+})
+export class UpdateUserInput extends MutationInput {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Another handle of the user. The one before stays reserved for the user for some time. Links by id and mentions stay.',
+  })
+  readonly handle?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
+  })
+  readonly name?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'A short text about the user, at most 256 characters. Null or an empty text removes it.',
+  })
+  readonly bio?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: `${avatarDescription}. Null or an empty text removes it.`,
+  })
+  readonly avatarUrl?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: `${bannerDescription}. Null or an empty text removes it.`,
+  })
+  readonly bannerUrl?: string | null
+}
+
+@InputType({ description: 'Input of deleteUser.' })
+export class DeleteUserInput extends MutationInput {}
+
+@Extensions({ isOneOf: true })
+@InputType({
+  description:
+    'A user, named by the global id or by the handle. Set exactly one. In a variable, an empty other one is absent.',
+})
+export class UserRef {
+  @Field(() => ID, { nullable: true, description: 'The global id of the user.' })
+  readonly id?: string | null
+
+  @Field(() => String, {
+    nullable: true,
+    description: `The handle of the user: ${handleRule}. Any case and a leading "@" are accepted, and a handle that the user gave up and keeps.`,
+  })
+  readonly handle?: string | null
+}
+
+/** The base of the payloads of createUser and updateUser. */
+@ObjectType({ simpleResolvers: true })
+export class AccountPayload extends Payload {
+  @Field(() => User, {
+    nullable: true,
+    description: `The viewer's account. ${orNull('account')}`,
+  })
+  readonly user!: User | null
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
+}
+
+@ObjectType({ simpleResolvers: true, description: 'Result of deleteUser.' })
+export class DeleteUserPayload extends ChangePayload {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'The handle of the deleted account, or null if there is no account. It becomes available when all data of the account is deleted, after 24 seconds at the earliest.',
+  })
+  readonly handle!: string | null
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
+}
+
+@ObjectType({ simpleResolvers: true, description: 'What createUsers did for one of its users.' })
+class CreateUsersResult {
+  @Field(() => String, { description: 'The subject of the input.' })
+  readonly subject!: string
+
+  @Field(() => Boolean, {
+    description: 'Whether the mutation created the account. False if the subject had one before.',
+  })
+  readonly created!: boolean
+
+  @Field(() => User, { nullable: true, description: 'The account of the subject.' })
+  readonly user!: User | null
+
+  @Field(() => Refusal, refusalOptions)
+  readonly error!: Refusal | null
+}
+
+@ObjectType({ simpleResolvers: true, description: 'Result of createUsers.' })
+export class CreateUsersPayload extends Payload {
+  @Field(() => [CreateUsersResult], { description: 'A result for each user, in order.' })
+  readonly results!: readonly CreateUsersResult[]
+
+  @Field(() => Viewer, viewerOptions)
+  readonly viewer!: Viewer
+}

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
 import { pollCursors } from '../../src/graphql/poll-cursor.ts'
 import type { PostId, TimeId } from '../../src/lib/ids.ts'
+import { registry } from '../../src/metrics/registry.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { type TestApp, useApp } from '../support/app.ts'
 import { hashOf } from '../support/persisted-documents.ts'
@@ -226,6 +227,43 @@ test("a timeline has the viewer's own entries, also where nothing is kept", asyn
       expect(data.timeline.edges).toEqual([{ node }])
     }
   }
+})
+
+/** Runs `work`. @returns how many operations of timelines it had answered, by what answered them. */
+async function countAnswers(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const read = async () => {
+    const metric = registry.getSingleMetric('feedline_timeline_operations_total')
+    const { values = [] } = (await metric?.get()) ?? {}
+    return new Map(values.map(({ labels, value }) => [`${labels.answer}`, value]))
+  }
+  const before = await read()
+  await work()
+  const counts = [...(await read())].map(
+    ([answer, count]) => [answer, count - (before.get(answer) ?? 0)] as const,
+  )
+  return Object.fromEntries(counts.filter(([, count]) => count > 0))
+}
+
+describe('a metric counts an operation of a timeline', () => {
+  const [declared, field] = [
+    'query($first: Int, $after: String)',
+    'timeline(first: $first, after: $after)',
+  ]
+  test.each([
+    ['fast_path', `${declared} { ${field} { servedBy } }`, {}],
+    ['field', '{ timeline { edges { node { likes(first: 1) { totalCount } } } } }', {}],
+    ['directive', '{ timeline @include(if: true) { servedBy } }', {}],
+    ['operation', '{ timeline { servedBy } viewer { id } }', {}],
+    ['arguments', `${declared} { ${field} { servedBy } }`, { first: 101 }],
+  ])('as %s: %s', async (answer, query, variables) => {
+    const counts = await countAnswers(() => app.send({ as: reader, query, variables }))
+    expect(counts).toEqual({ [answer]: 1 })
+  })
+
+  test('only with a viewer', async () => {
+    const query = '{ timeline { servedBy } }'
+    expect(await countAnswers(() => app.send({ query }))).toEqual({})
+  })
 })
 
 describe('an answer by a plan', () => {

@@ -51,7 +51,7 @@ function keptPosts() {
       },
     }
     const plan = new Plans(schema).find(document, undefined)
-    const prepared = plan?.prepare({}, services as never)
+    const prepared = plan && 'prepare' in plan ? plan.prepare({}, services as never) : undefined
     const body = (await prepared?.answer(author, new RequestState())) ?? ''
     // Equal answers of different documents may differ in cost.
     return {

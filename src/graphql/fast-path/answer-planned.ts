@@ -3,6 +3,7 @@ import type { GraphQLSchema } from 'graphql'
 import { isGraphql } from '../../http/graphql-route.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
+import { countTimelineOperation, type TimelineAnswer } from '../../metrics/timelines.ts'
 import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/spans.ts'
 import type { ReadDocument, Sender } from '../context.ts'
 import { limits } from '../limits.ts'
@@ -34,16 +35,17 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
   http.addHook('preHandler', async (request, reply) => {
     const asked = reply.sent ? undefined : await findAsked(parts, plans, request)
     if (!asked) return
-    const charge = await chargeOnce(parts.limiter, asked)
-    if (charge?.refusal) return
-    const body = await renderPlanned(asked)
-    // It failed, or a post has a form that only graphql-js shows.
-    if (body === undefined) return
-    if (request.scope) request.scope.operation = asked.label
-    reply.headers(charge?.headers ?? {})
-    return reply.type('application/json').send(body)
+    const answer = typeof asked === 'string' ? asked : await answerAsked(parts, asked)
+    countTimelineOperation(typeof answer === 'string' ? answer : 'fast_path')
+    if (typeof answer === 'string') return
+    if (request.scope) request.scope.operation = answer.label
+    reply.headers(answer.headers)
+    return reply.type('application/json').send(answer.body)
   })
 }
+
+/** Why an operation of a timeline is left to Apollo. */
+type LeftBecause = Exclude<TimelineAnswer, 'fast_path'>
 
 /** A request that a plan answers. */
 interface Asked extends PreparedOperation {
@@ -55,23 +57,42 @@ interface Asked extends PreparedOperation {
   readonly state: RequestState
 }
 
-/** What a request asks for. Mostly no command. @returns undefined if only Apollo answers it. */
+/** What a request asks for. Mostly no command. @returns undefined if it has no operation of a timeline. */
 async function findAsked(
   { services, persisted, senderOf }: AnswerPlannedParts,
   plans: Plans,
   request: FastifyRequest,
-): Promise<Asked | undefined> {
+): Promise<Asked | LeftBecause | undefined> {
   const { read, state } = request
   if (!isGraphql(request) || !read?.document || !state) return undefined
   const operation = operationOf(request)
   const plan = operation && plans.find(read.document, operation.operationName)
-  if (!plan || registersDocument(request, persisted)) return undefined
+  if (!plan) return undefined
+  if ('unplanned' in plan) return plan.unplanned
+  if (registersDocument(request, persisted)) return 'registration'
   const { signIn, client } = await senderOf(request)
+  if (!signIn) return undefined
   const { operationName, variables } = operation
-  const prepared = signIn && plan.prepare(variables, services)
-  if (!prepared || prepared.cost > limits.cost) return undefined
+  const prepared = plan.prepare(variables, services)
+  if (!prepared) return 'arguments'
+  if (prepared.cost > limits.cost) return 'limits'
   const label = operationLabelOf(operationName, true)
   return { viewer: signIn.viewer, client, ...prepared, label, read, state }
+}
+
+/** Charges a request and reads its answer. */
+async function answerAsked(
+  { limiter }: AnswerPlannedParts,
+  asked: Asked,
+): Promise<
+  { readonly body: string; readonly headers: object; readonly label: string } | LeftBecause
+> {
+  const charge = await chargeOnce(limiter, asked)
+  if (charge?.refusal) return 'limits'
+  const { label } = asked
+  const body = await renderPlanned(asked)
+  if (body instanceof Error) return 'failure'
+  return body === undefined ? 'malformed' : { body, headers: charge?.headers ?? {}, label }
 }
 
 /** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
@@ -86,14 +107,14 @@ async function chargeOnce(
   return charge
 }
 
-/** The answer. Undefined if graphql-js has to render a post, and after a failure. */
+/** The answer. Undefined if graphql-js has to render a post. An error if a read failed. */
 async function renderPlanned({
   name,
   answer,
   viewer,
   state,
   label,
-}: Asked): Promise<string | undefined> {
+}: Asked): Promise<string | Error | undefined> {
   const span = beginOperation(`query ${label}`, {
     'graphql.operation.type': 'query',
     'graphql.operation.name': label,
@@ -105,7 +126,7 @@ async function renderPlanned({
   } catch (error) {
     state.noteFailure(error as Error)
     endSpan(span, errorTypeOf(error))
-    return undefined
+    return error as Error
   }
 }
 

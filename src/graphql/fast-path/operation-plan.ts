@@ -1,14 +1,17 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLSchema,
   getArgumentValues,
   getNamedType,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
+  type SelectionSetNode,
   visit,
 } from 'graphql'
+import type { UnplannedReason } from '../../metrics/timelines.ts'
 import { costOf, priceOperation } from '../cost.ts'
 import { acceptEmptyVariables, withoutEmpty } from '../empty-values.ts'
 import { limits } from '../limits.ts'
@@ -34,35 +37,52 @@ export interface OperationPlan {
   ) => PreparedOperation | undefined
 }
 
+/** An operation of a timeline, or of its news, that only graphql-js answers. */
+export interface Unplannable {
+  readonly unplanned: UnplannedReason
+}
+
 /** The fields of Query that have plans. Their arguments are those of their resolvers. */
 const planners: Readonly<Record<string, (scope: Scope, field: Field) => FieldPlan<never>>> = {
   timeline: planTimeline,
   timelineNews: planNews,
 }
 
-/** Plans an operation of a valid document. @returns undefined if only graphql-js answers it. */
+/** Plans an operation of a valid document. @returns undefined if it has none of the fields that have plans. */
 export function planOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-): OperationPlan | undefined {
-  const [node, ...others] = operation.selectionSet.selections
-  if (operation.operation !== 'query' || node?.kind !== Kind.FIELD || others.length > 0)
-    return undefined
-  const plan = planners[node.name.value]
-  if (!plan || hasDirectives(document)) return undefined
+): OperationPlan | Unplannable | undefined {
   const fragments = Object.fromEntries(
     document.definitions.flatMap((one) =>
       one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one] as const] : [],
     ),
   )
+  const { selectionSet } = operation
+  if (operation.operation !== 'query' || !hasPlanner(selectionSet, fragments)) return undefined
+  const [node, ...others] = selectionSet.selections
+  const plan = node?.kind === Kind.FIELD && planners[node.name.value]
+  if (!plan || others.length > 0) return { unplanned: 'operation' }
+  if (hasDirectives(document)) return { unplanned: 'directive' }
   try {
     return planOf({ schema, fragments }, operation, node, plan)
   } catch (error) {
-    if (error instanceof Unplanned) return undefined
+    if (error instanceof Unplanned) return { unplanned: 'field' }
     throw error
   }
 }
+
+/** Whether a selection on Query has a field that has plans, also within fragments. */
+const hasPlanner = (
+  { selections }: SelectionSetNode,
+  fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+): boolean =>
+  selections.some((node) => {
+    if (node.kind === Kind.FIELD) return Object.hasOwn(planners, node.name.value)
+    const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : fragments[node.name.value]
+    return fragment !== undefined && hasPlanner(fragment.selectionSet, fragments)
+  })
 
 function hasDirectives(document: DocumentNode): boolean {
   let directives = 0

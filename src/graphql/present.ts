@@ -13,7 +13,7 @@ import type { Page } from '../lib/page.ts'
 import { timeCursors } from '../pages/cursor.ts'
 import { type Facet, type NamedFacet, nameFacets } from '../posts/facets.ts'
 import type { Post as CorePost } from '../posts/post.ts'
-import type { Projection, TimelineItem } from '../timeline/pages/page.ts'
+import type { Projection, TimelineItem, TimelineRequest } from '../timeline/pages/page.ts'
 import { connectionFrom, connectionWith } from './connection.ts'
 import type { Context } from './context.ts'
 import { engagementNodeId, postNodeId } from './node-id.ts'
@@ -35,7 +35,7 @@ const needsTotal = (post: Selection): boolean =>
   publicKinds.some((kind) => post.of(kind).has('totalCount'))
 
 /** Whether a selection on Post needs the counts of the post. */
-export const needsCounts = (post: Selection): boolean =>
+const needsCounts = (post: Selection): boolean =>
   post.has(...countFields.keys()) || needsTotal(post)
 
 /** Whether a selection on Post needs the stored post. */
@@ -43,12 +43,26 @@ export const needsContent = (post: Selection): boolean =>
   post.beyond(...entryFields) || needsTotal(post)
 
 /** The projection of posts that a selection on Post needs. */
-export const projectionOf = (post: Selection): Projection =>
+const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') || needsTotal(post)
     ? 'content'
     : post.has('text')
       ? 'text'
       : 'ref'
+
+/** What a selection on TimelineConnection needs of a page. */
+export function timelineNeedsOf(
+  timeline: Selection,
+): Omit<TimelineRequest, 'window' | 'strategy' | 'group'> {
+  const post = timeline.of('edges', 'node')
+  return {
+    projection: projectionOf(post),
+    counts: needsCounts(post),
+    viewerHas: post.has(...viewerFields.keys()),
+    pending: timeline.has('pending'),
+    watermark: timeline.has('pollCursor'),
+  }
+}
 
 /**
  * Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent, and posts

@@ -11,17 +11,18 @@ export const timelineFallbacks = new Counter({
 })
 
 /**
- * How an operation of one timeline, or of its news, was answered: by the fast path, or by graphql-js, and why. `operation`:
- * it has other fields of Query too. `arguments`: they are refused, or the page reads both sides of a cursor. `malformed`:
- * a stored post or account of the page is, so that it is not shown as others are.
+ * How an operation of one timeline, or of its news, was answered: by the fast path, by it but for some fields of posts, or by
+ * graphql-js, and why. `operation`: it has other fields of Query too. `arguments`: they are refused, or the page reads both
+ * sides of a cursor. `incomplete`: a stored post or account is malformed, or a field of a post has an error.
  */
 export type TimelineAnswer =
   | 'fast_path'
+  | 'fast_path_in_part'
   | UnplannedReason
   | 'registration'
   | 'arguments'
   | 'limits'
-  | 'malformed'
+  | 'incomplete'
   | 'failure'
 
 /** Why a document has no plan. */

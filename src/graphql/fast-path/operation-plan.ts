@@ -15,7 +15,7 @@ import type { UnplannedReason } from '../../metrics/timelines.ts'
 import { costOf, priceOperation } from '../cost.ts'
 import { acceptEmptyVariables, withoutEmpty } from '../empty-values.ts'
 import { limits } from '../limits.ts'
-import type { Answer, FieldPlan, PlannedServices } from './field-plan.ts'
+import type { Answer, FieldPlan, PlannedServices, Variables } from './field-plan.ts'
 import { type Field, type Scope, Unplanned } from './fields.ts'
 import { planNews } from './news-plan.ts'
 import { planTimeline } from './timeline-plan.ts'
@@ -30,9 +30,11 @@ export interface PreparedOperation {
 
 /** How an operation of one field is answered without graphql-js. */
 export interface OperationPlan {
+  /** Whether graphql-js executes some of its fields. */
+  readonly isPartial: boolean
   /** @returns undefined if only graphql-js and its plugins answer such variables. */
   readonly prepare: (
-    variables: Readonly<Record<string, unknown>>,
+    variables: Variables,
     services: PlannedServices,
   ) => PreparedOperation | undefined
 }
@@ -66,7 +68,8 @@ export function planOperation(
   if (!plan || others.length > 0) return { unplanned: 'operation' }
   if (hasDirectives(document)) return { unplanned: 'directive' }
   try {
-    return planOf({ schema, fragments }, operation, node, plan)
+    const variables = operation.variableDefinitions ?? []
+    return planOf({ schema, fragments, variables }, operation, node, plan)
   } catch (error) {
     if (error instanceof Unplanned) return { unplanned: 'field' }
     throw error
@@ -96,14 +99,14 @@ function planOf(
   node: FieldNode,
   planField: (scope: Scope, field: Field) => FieldPlan<never>,
 ): OperationPlan {
-  const { schema } = scope
+  const { schema, variables: definitions } = scope
   const name = node.name.value
   const definition = schema.getQueryType()?.getFields()[name]
   if (!definition) throw new Unplanned()
   const key = (node.alias ?? node.name).value
   const type = getNamedType(definition.type)
-  const field = planField(scope, { key, name, type, isLeaf: false, nodes: [node] })
-  const definitions = operation.variableDefinitions ?? []
+  const hasArguments = (node.arguments ?? []).length > 0
+  const field = planField(scope, { key, name, type, isLeaf: false, hasArguments, nodes: [node] })
   const costs = new CostMemory()
   const begin = `{"data":{${JSON.stringify(key)}:`
   const prepare: OperationPlan['prepare'] = (given, services) => {
@@ -122,16 +125,17 @@ function planOf(
     })
     if (cost === undefined) return undefined
     const end = `},"extensions":{"cost":{"requested":${cost},"limit":${limits.cost}}}}\n`
-    const answer = field.prepare(args, services)
+    const answer = field.prepare(args, services, variables)
     return {
       ...{ name: `Query.${name}`, cost },
-      answer: async (viewer, state) => {
-        const json = await answer(viewer, state)
+      answer: async (ctx, viewer) => {
+        const json = await answer(ctx, viewer)
         return json === undefined ? undefined : begin + json + end
       },
     }
   }
   return {
+    isPartial: field.isPartial,
     prepare: (given, services) => {
       try {
         return prepare(given, services)
@@ -146,7 +150,8 @@ function planOf(
 class CostMemory {
   private readonly costs = new Map<string, number | undefined>()
 
-  costOf(by: readonly unknown[], compute: () => number | undefined) {
+  costOf(by: readonly unknown[] | undefined, compute: () => number | undefined) {
+    if (!by) return compute()
     const key = JSON.stringify(by)
     if (this.costs.has(key)) return this.costs.get(key)
     const cost = compute()

@@ -1,13 +1,12 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
-import { viewerFields } from '../../engagement/kinds.ts'
 import { checkAll } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { type Reason, reasonCodes } from '../../timeline/pages/reasons.ts'
 import type { Context } from '../context.ts'
 import { primeLoaders } from '../loaders.ts'
 import { parsePostNodeId } from '../node-id.ts'
-import { needsCounts, presentTimelinePage, projectionOf } from '../present.ts'
+import { presentTimelinePage, timelineNeedsOf } from '../present.ts'
 import { selectionOf } from '../selection.ts'
 import { presentPollCursor, TimelineArgs, timelineWindowOf } from '../timeline-args.ts'
 import { TimelineConnection, TimelineReason } from '../types/post.ts'
@@ -47,16 +46,8 @@ export class TimelineResolver {
     const { window, base } = place
     const { group } = filter
     const selection = selectionOf(info)
-    const post = selection.of('edges', 'node')
-    const page = await ctx.loaders.timeline.load({
-      window,
-      ...filter,
-      projection: projectionOf(post),
-      counts: needsCounts(post),
-      viewerHas: post.has(...viewerFields.keys()),
-      pending: selection.has('pending'),
-      watermark: selection.has('pollCursor'),
-    })
+    const request = { window, ...filter, ...timelineNeedsOf(selection) }
+    const page = await ctx.loaders.timeline.load(request)
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page

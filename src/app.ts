@@ -6,6 +6,7 @@ import { startAdmin } from './http/admin.ts'
 import { listenOn } from './http/listen.ts'
 import { Readiness } from './http/readiness.ts'
 import { Worker } from './jobs/worker.ts'
+import { everyMinute } from './lib/every-minute.ts'
 import type { Log } from './log.ts'
 import { followedFacts } from './memory/followed-facts.ts'
 import { Log as ChangeLog } from './memory/log.ts'
@@ -68,8 +69,12 @@ async function serve(
     log.warn(warning)
   }
   for (const warning of await issuerWarnings(services.collections, config.auth)) log.warn(warning)
-  const rebuilds = new RebuildWatch(services.registrations, services.sweep, log)
-  await rebuilds.checkStrategies()
+  const rebuilds = new RebuildWatch(services.registrations, log)
+  const checkJobs = async () => {
+    await services.periodic.queueDue()
+    await rebuilds.checkStrategies()
+  }
+  await checkJobs()
   services.inline.start(services.tasks, log)
   services.feed.start(log)
   if (config.feed.pageCacheMb > 0 && !deployment.isSharded)
@@ -94,7 +99,9 @@ async function serve(
     throw error
   })
   worker.start()
-  rebuilds.start()
+  const jobChecks = everyMinute(checkJobs, (err) =>
+    log.warn({ err }, 'it could not be checked which jobs are missing'),
+  )
   log.info(`database: ${database.description}`)
   log.info(`metrics and probes: ${admin.url}/metrics, /livez, /readyz`)
   log.info(`GraphQL: ${url}/graphql${config.production ? '' : `, playground: ${url}/`}`)
@@ -108,7 +115,7 @@ async function serve(
   let stopped: Promise<unknown> | undefined
   const drain = () => {
     readiness.stop()
-    stopped ??= Promise.all([worker.stop(), rebuilds.stop()])
+    stopped ??= Promise.all([worker.stop(), jobChecks.stop()])
   }
   const close = async () => {
     await using _tracing = tracing

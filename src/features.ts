@@ -1,10 +1,11 @@
 import { engagement } from './engagement/feature.ts'
 import type { Reactions } from './events.ts'
-import type { Core, Feature } from './feature.ts'
+import type { Core, Feature, ListTable } from './feature.ts'
 import { follows } from './follows/feature.ts'
 import { type Check, checkPhases } from './integrity/invariant.ts'
 import { checkShapes } from './integrity/invariants/document-shapes.ts'
 import { checkParkedJobs } from './integrity/invariants/parked-jobs.ts'
+import { PeriodicJobs } from './jobs/periodic.ts'
 import type { Tasks } from './jobs/runner.ts'
 import { posts } from './posts/feature.ts'
 import { timelines } from './timeline/feature.ts'
@@ -18,7 +19,7 @@ export type FeatureName = (typeof features)[number]['name']
 
 /** The core with the services of features, in their order. A feature that needs what none before it creates is named. */
 type Wired<Features, Parts> = Features extends readonly [infer First, ...infer Others]
-  ? First extends Feature<infer Needs, infer Created, infer _>
+  ? First extends Feature<infer Needs, infer Created, infer _Kind, infer _Lists>
     ? Parts extends Needs
       ? Wired<Others, Parts & Created>
       : { readonly lacksServices: First }
@@ -28,7 +29,17 @@ type Wired<Features, Parts> = Features extends readonly [infer First, ...infer O
 /** The core, and the services of all features. */
 export type Parts = Wired<typeof features, Core>
 
-type AnyFeature = Feature<Parts, object, string>
+/** The lists of features. */
+type ListsOf<Features> = Features extends readonly [infer First, ...infer Others]
+  ? First extends Feature<infer _Needs, infer _Created, infer _Kind, infer Own>
+    ? Own & ListsOf<Others>
+    : never
+  : unknown
+
+/** The lists of all features. */
+export type Lists = ListsOf<typeof features>
+
+type AnyFeature = Feature<Parts, object, string, ListTable>
 const all = features as readonly unknown[] as readonly AnyFeature[]
 
 /** How all features react to events. An account ends by one job, in which all of them take part. */
@@ -65,10 +76,20 @@ export function createTasks(parts: Parts): Tasks {
       retract: (user, ids, run, range) => delivery.retractAll(user, ids, run, range),
       removeEdges: (user, run, range) => graph.removeFollowers(user, run, range),
     },
-    removeTimelines: (user) => delivery.deleteReader(user),
   })
   return Object.assign({}, deletion, ...all.map(({ tasks }) => tasks(parts)))
 }
+
+/** Lists by the names of their loaders. */
+export const createLists = (parts: Parts): Lists =>
+  Object.assign({}, ...all.map(({ lists }) => lists(parts)))
+
+/** The periodic jobs of all features. */
+export const createPeriodicJobs = (parts: Parts): PeriodicJobs =>
+  new PeriodicJobs(
+    parts,
+    all.flatMap(({ periodic }) => periodic(parts)),
+  )
 
 /** All invariants of the stored data, in the order in which a run checks them: those of the core first. */
 export const invariants: readonly Check[] = [

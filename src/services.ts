@@ -3,10 +3,20 @@ import { IdempotencyStore } from './db/idempotency.ts'
 import type { Db, MongoClient } from './db/mongo.ts'
 import { Transactions } from './db/transaction.ts'
 import type { ServiceConfig } from './feature.ts'
-import { createParts, createTasks, invariants, type Parts, reactions } from './features.ts'
+import {
+  createLists,
+  createParts,
+  createPeriodicJobs,
+  createTasks,
+  invariants,
+  type Lists,
+  type Parts,
+  reactions,
+} from './features.ts'
 import type { Check } from './integrity/invariant.ts'
 import { InlineRunner } from './jobs/inline.ts'
 import { Outbox } from './jobs/outbox.ts'
+import type { PeriodicJobs } from './jobs/periodic.ts'
 import { JobQueue } from './jobs/queue.ts'
 import type { Tasks } from './jobs/runner.ts'
 import { IdMint } from './lib/ids.ts'
@@ -21,6 +31,8 @@ export type { ServiceConfig } from './feature.ts'
 export interface Services extends Parts {
   /** The task of every job kind. */
   readonly tasks: Tasks
+  readonly periodic: PeriodicJobs
+  readonly lists: Lists
   /** All invariants, in the order in which a run checks them. */
   readonly invariants: readonly Check[]
 }
@@ -62,5 +74,11 @@ export function createServices(
     now,
     validators: contentValidators(config.posts.blockedWords, more),
   })
-  return { ...parts, tasks: createTasks(parts), invariants }
+  return {
+    ...parts,
+    tasks: createTasks(parts),
+    periodic: createPeriodicJobs(parts),
+    lists: createLists(parts),
+    invariants,
+  }
 }

@@ -12,7 +12,7 @@ export interface IdempotencyKeyDoc {
 }
 
 /**
- * The lock of all registrations, or the time of the last sweep. `meta` also holds the schema record
+ * The lock of all registrations, or when a periodic job was queued last. `meta` also holds the schema record
  * and the lease of a migration.
  */
 export interface MetaDoc {
@@ -60,7 +60,7 @@ export const coreCollections = {
   }),
   meta: collectionOf<MetaDoc>()({
     about:
-      'the schema version with `FOLLOWING`; the lock of registrations; the lease of a migration; the time of the last sweep',
+      'the schema version with `FOLLOWING`; the lock of registrations; the lease of a migration; when each periodic job was queued last',
     indexes: [],
   }),
 }

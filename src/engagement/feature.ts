@@ -7,6 +7,7 @@ import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
 import { createOverflowing } from './commit-entries.ts'
 import { Engagements } from './engagement.ts'
+import type { EngagementKind } from './kinds.ts'
 import { likedPosts } from './liked.ts'
 import { listLimits } from './list-limits.ts'
 import { OrphanedEngagement, orphanedKind } from './orphaned.ts'
@@ -40,9 +41,14 @@ export const engagement = defineFeature({
       orphaned: new OrphanedEngagement(collections.overflow, userIndex),
     }
   },
+  lists: ({ engagementReader, liked }) => ({
+    engagements: (kind: EngagementKind) => engagementReader.list(kind),
+    liked: () => liked,
+  }),
   tasks: ({ orphaned }) => ({
     [orphanedKind]: async ({ post }, { signal }) => orphaned.clear(post as PostId, signal),
   }),
+  periodic: () => [],
   removal: ({ engagements }) => ({
     rest: async (user, removal) => {
       await engagements.purge(user, removal)

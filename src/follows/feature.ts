@@ -57,7 +57,13 @@ export const follows = defineFeature({
       graph: new GraphPurge(collections, edges, stats, transactions),
     }
   },
+  lists: ({ follows, restrictions }) => ({
+    followers: () => follows.followers(),
+    following: (group: string | undefined) => follows.following(group),
+    restricted: (kind: 'MUTE' | 'BLOCK') => restrictions.list(kind),
+  }),
   tasks: () => ({}),
+  periodic: () => [],
   removal: ({ graph }) => ({ edges: (user, removal) => graph.removeUser(user, removal) }),
   invariants: { written: [checkEdges] },
 })

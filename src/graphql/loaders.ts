@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import type { Account } from '../db/collections.ts'
-import type { EngagementKind } from '../engagement/kinds.ts'
+import type { Lists } from '../features.ts'
 import type { FollowEdge } from '../follows/edges.ts'
 import type { Suggestion } from '../follows/suggestions.ts'
 import { groupBy } from '../lib/batch.ts'
@@ -99,6 +99,15 @@ const listLoader = <O extends Owner, Item, More>(
     { maxBatchSize: batchMax, cacheKeyFn: (key) => JSON.stringify(key) },
   )
 
+/** A loader of the pages of each list of a feature. */
+type ListLoaders = {
+  readonly [Name in keyof Lists]: Lists[Name] extends (
+    more: infer More,
+  ) => List<infer O, infer _Candidate, infer Item, infer _Known>
+    ? DataLoader<PageKey<O, More>, Page<Item>, string>
+    : never
+}
+
 /**
  * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
  * Requests share no loaders. A request replaces its loaders after every mutation.
@@ -114,10 +123,9 @@ export function createLoaders(
     mutuals,
     suggestions,
     posts,
-    engagementReader,
     summaries,
-    liked,
     feed,
+    lists,
   }: Services,
   viewer: UserId | undefined,
 ) {
@@ -153,10 +161,12 @@ export function createLoaders(
     })
   const visibility = visibilityBy('live')
   const hiddenAmong = (users: readonly UserId[]) => visibility.hiddenAmong('PERSON', users)
-  const pagesOf = <O extends Owner, Item, More>(listOf: (more: More) => List<O, unknown, Item>) =>
-    listLoader<O, Item, More>(visibilityBy, listOf)
+  const pages = Object.entries<(more: never) => List<never, unknown, unknown>>(lists).map(
+    ([name, listOf]) => [name, listLoader(visibilityBy, listOf)],
+  )
   return {
     ...parts,
+    ...(Object.fromEntries(pages) as ListLoaders),
     holder: loader(handles.findHolders.bind(handles)),
     userByHandle: loader(users.byHandles.bind(users)),
     viewerFollows,
@@ -175,12 +185,6 @@ export function createLoaders(
       const found = viewer ? await summaries.load(refs, viewer) : new Map()
       return new Map(refs.map((ref) => [postKey(ref), found.get(ref.id)?.viewerHas ?? null]))
     }),
-    engagements: pagesOf((kind: EngagementKind) => engagementReader.list(kind)),
-    liked: pagesOf(() => liked),
-    followers: pagesOf(() => follows.followers()),
-    following: pagesOf((group: string | undefined) => follows.following(group)),
-    posts: pagesOf((content: boolean) => posts.byAuthor(content)),
-    restricted: pagesOf((kind: 'MUTE' | 'BLOCK') => restrictions.list(kind)),
     mutuals: new DataLoader<UserId, readonly FollowEdge[]>(
       async (users) => {
         const [hidden, edges] = await Promise.all([

@@ -26,9 +26,12 @@ import type { Context } from './context.ts'
 /** The object that a global id names. The id of a post contains its author, part of the shard key (law L5). */
 export type NodeRef =
   | { readonly type: 'User'; readonly account: UserId }
-  | { readonly type: 'Viewer'; readonly id: string }
+  | { readonly type: 'Viewer' }
   | { readonly type: 'Post'; readonly post: PostRef }
   | EngagementRef
+
+/** A reference of one type. */
+export type RefOf<Type extends NodeRef['type']> = Extract<NodeRef, { readonly type: Type }>
 
 /** An entry in a list of a post, by the key of its kind. */
 export interface EngagementRef {
@@ -46,21 +49,42 @@ export const postNodeId = ({ author, id }: PostRef): string => encodeOpaque('Pos
 export const engagementNodeId = ({ kind, post, key }: Omit<EngagementRef, 'type'>): string =>
   encodeOpaque(kinds[kind].node.type, post.author, post.id, key)
 
+/** Parses the parts of the global ids of each type. Undefined: they name no object of this type. */
+const parsers: {
+  readonly [Type in NodeRef['type']]: (
+    tag: string,
+    parts: readonly string[],
+  ) => RefOf<Type> | undefined
+} = {
+  Viewer: (tag, { length }) => (tag === 'Viewer' && length === 1 ? { type: tag } : undefined),
+  User: (tag, [name = '', ...more]) => {
+    const account = parseUserId(name)
+    return tag === 'User' && account && more.length === 0 ? { type: tag, account } : undefined
+  },
+  Post: (tag, [author = '', id = '', ...more]) => {
+    const post = parsePostRef(author, id)
+    return tag === 'Post' && post && more.length === 0 ? { type: tag, post } : undefined
+  },
+  Engagement: (tag, [author = '', id = '', key = '', ...more]) => {
+    const kind = engagementKinds.find((name) => kinds[name].node.type === tag)
+    const post = parsePostRef(author, id)
+    if (!kind || !post || !isKeyOf(kind, key) || more.length > 0) return undefined
+    return { type: 'Engagement', kind, post, key }
+  },
+}
+
+function parsePostRef(authorText: string, idText: string): PostRef | undefined {
+  const [author, id] = [parseUserId(authorText), parseTimeId<PostId>(idText)]
+  return author && id && { author, id }
+}
+
 /** The object that a global id names. Undefined if `text` is not a global id of this server. */
 export function findNodeRef(text: string): NodeRef | undefined {
-  const { tag, parts } = decodeOpaque(text) ?? { tag: '', parts: [] }
-  const [name = '', post = '', key = ''] = parts
-  if (tag === 'Viewer' && parts.length === 1) return { type: tag, id: text }
-  const account = parseUserId(name)
-  if (tag === 'User' && account && parts.length === 1) return { type: tag, account }
-  const id = parseTimeId<PostId>(post)
-  if (account && id) {
-    const ref = { id, author: account }
-    if (tag === 'Post' && parts.length === 2) return { type: 'Post', post: ref }
-    const kind = engagementKinds.find((name) => kinds[name].node.type === tag)
-    if (kind && parts.length === 3 && isKeyOf(kind, key)) {
-      return { type: 'Engagement', kind, post: ref, key }
-    }
+  const opaque = decodeOpaque(text)
+  if (!opaque) return undefined
+  for (const parse of Object.values(parsers)) {
+    const ref = parse(opaque.tag, opaque.parts)
+    if (ref) return ref
   }
   return undefined
 }

@@ -6,7 +6,7 @@ import { Post } from '../posts/api/post-type.ts'
 import { presentUser } from '../users/api/present-users.ts'
 import { User } from '../users/api/user-type.ts'
 import type { Context } from './context.ts'
-import { findNodeRef, parseHandle, parsePostNodeId } from './node-id.ts'
+import { parseHandle, parsePostNodeId } from './node-id.ts'
 import { readNodes } from './nodes.ts'
 import { selectionOf } from './selection.ts'
 import { ErrorCodeEnum, Node } from './types/common.ts'
@@ -60,8 +60,8 @@ export class QueryResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const post = parsePostNodeId('id', id)
-    const [found] = await readNodes(ctx, [{ type: 'Post', post }], selectionOf(info))
+    parsePostNodeId('id', id)
+    const [found] = await readNodes(ctx, [id], selectionOf(info))
     return found
   }
 
@@ -75,7 +75,7 @@ export class QueryResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const [found] = await readNodes(ctx, [findNodeRef(id)], selectionOf(info))
+    const [found] = await readNodes(ctx, [id], selectionOf(info))
     return found
   }
 
@@ -90,7 +90,7 @@ export class QueryResolver {
     @Info() info: GraphQLResolveInfo,
   ) {
     if (ids.length > pageSizeMax) throw badInput('ids', `must contain at most ${pageSizeMax} ids`)
-    return readNodes(ctx, ids.map(findNodeRef), selectionOf(info))
+    return readNodes(ctx, ids, selectionOf(info))
   }
 
   @Query(() => RateLimit, {

@@ -174,14 +174,18 @@ async function mountGraphql(http: FastifyInstance, parts: ServerParts): Promise<
   knowOperations(trusted?.operationNames() ?? [])
   const introspection = !config.production
   readDocuments(http, { schema, introspection, persisted, trusted, limiter, senderOf })
-  answerPlanned(http, { schema, services, limiter, persisted, senderOf })
+  const contexts = new WeakMap<FastifyRequest, Context>()
+  const contextOf = async (request: FastifyRequest) => {
+    const ctx =
+      contexts.get(request) ?? new Context(services, await signIns.find(request), request, nudge)
+    contexts.set(request, ctx)
+    return ctx
+  }
+  answerPlanned(http, { schema, services, limiter, persisted, contextOf })
   http.route({
     method: ['GET', 'POST'],
     url: graphqlPath,
-    handler: createApolloHandler(
-      apollo,
-      async (request) => new Context(services, await signIns.find(request), request, nudge),
-    ),
+    handler: createApolloHandler(apollo, contextOf),
   })
   http.addHook('onClose', async () => apollo.stop())
 }

@@ -2,10 +2,10 @@ import { neighbour, type PostRef, type TimeId, type UserId } from '../lib/ids.ts
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { UserPurpose, Visibility } from '../visibility/visibility.ts'
 
-/** Whose list it is: a user's, or that of a post, which is its author's. */
-export type Owner = UserId | PostRef
+/** Whose list it is: a user's, that of a post, which is its author's, or that of something that is no user's, such as a tag. */
+export type Owner = UserId | PostRef | { readonly name: string }
 
-/** By the name of an owner: the id of a user or of a post. */
+/** By the name of an owner: the id of a user or of a post, or its own. */
 type ByOwner<Value> = ReadonlyMap<string, Value>
 
 /**
@@ -106,12 +106,16 @@ export async function readPages<O extends Owner, Candidate, Item, Known>(
   visibility?: Visibility,
 ): Promise<Map<string, Page<Item>>> {
   const [hidden, itemsOf] = await Promise.all([
-    visibility?.hiddenAmong('PERSON', owners.map(userOf)),
+    visibility?.hiddenAmong(
+      'PERSON',
+      owners.flatMap((owner) => userOf(owner) ?? []),
+    ),
     readRange(list, owners, rangeOf(window), visibility),
   ])
   const probe = shareRanges((range) => readRange(list, owners, range, visibility))
   const pageOf = (owner: O): Page<Item> => {
-    if (hidden?.has(userOf(owner))) return emptyPage
+    const user = userOf(owner)
+    if (user !== undefined && hidden?.has(user)) return emptyPage
     const any = async (range: Range) => (await probe(range)).get(nameOf(owner))?.length !== 0
     return pageFrom(window, itemsOf.get(nameOf(owner)) ?? [], any)
   }
@@ -119,9 +123,16 @@ export async function readPages<O extends Owner, Candidate, Item, Known>(
 }
 
 /** The name of an owner in the results of reads. */
-export const nameOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner.id)
+export const nameOf = (owner: Owner): string => {
+  if (typeof owner === 'string') return owner
+  return 'name' in owner ? owner.name : owner.id
+}
 
-const userOf = (owner: Owner): UserId => (typeof owner === 'string' ? owner : owner.author)
+/** The user of a list. A viewer who may not see the user sees nothing of the list. */
+const userOf = (owner: Owner): UserId | undefined => {
+  if (typeof owner === 'string') return owner
+  return 'name' in owner ? undefined : owner.author
+}
 
 const emptyPage: Page<never> = {
   items: [],

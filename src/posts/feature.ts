@@ -18,7 +18,9 @@ export const posts = defineFeature({
       tails: new Tails(shareOfMemory(core, 1 / 4)),
     }
   },
+  lists: ({ posts }) => ({ posts: (content: boolean) => posts.byAuthor(content) }),
   tasks: () => ({}),
+  periodic: () => [],
   removal: ({ posts }) => ({ delivered: (user, removal) => posts.purge(user, removal) }),
   invariants: {},
 })

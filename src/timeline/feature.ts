@@ -11,10 +11,18 @@ export const timelines = defineFeature({
   name: 'timelines',
   reactions: timelineReactions,
   create: (core: Core & FeedParts['core']) => createFeeds({ ...core, core }, core.config.feed),
+  lists: () => ({}),
   tasks: timelineTasks,
-  removal: ({ collections, outbox }) => ({
+  periodic: ({ sweep }) => [
+    { kind: 'timelines.sweep', everyMs: 86_400_000, isNeeded: () => sweep.isNeeded() },
+  ],
+  removal: ({ collections, outbox, delivery }) => ({
     delivered: (user, removal) =>
       retractUnfinished({ jobs: collections.outbox, outbox }, user, removal),
+    rest: async (user, { isSettled }) => {
+      if (isSettled) await delivery.deleteReader(user)
+      return undefined
+    },
   }),
   invariants: { derived: [checkUnfinishedStrategies, checkTimelines] },
 })

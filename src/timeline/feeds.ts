@@ -153,7 +153,6 @@ export function createFeeds(
     registry,
     ranges,
     readers,
-    outbox,
     transactions,
     now,
     keptMs: config.timelineDaysMax * 86_400_000 || Number.POSITIVE_INFINITY,

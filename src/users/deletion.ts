@@ -63,8 +63,6 @@ export interface DeletionParts {
     retract(user: UserId, posts: readonly PostId[], run: Run, range: KeyRange): ReturnType<Task>
     removeEdges(user: UserId, run: RemovalRun, range: KeyRange): Promise<'unfinished' | undefined>
   }
-  /** Removes the account's own timelines, last. */
-  removeTimelines(user: UserId): Promise<void>
 }
 
 /** The kind of the job that ends a deleted account. Persisted. */
@@ -108,7 +106,6 @@ const deleteAccount =
       if (pause) return pause
     }
     if (!removal.isSettled) return { continuesInMs: settlesInMs }
-    await parts.removeTimelines(user)
     await users.free(user)
   }
 

@@ -30,7 +30,9 @@ export const accounts = defineFeature({
     const keptAccounts = new KeptAccounts({ users, stats, ...shareOfMemory(core, 1 / 8) })
     return { stats, handles, handleDesk, subjects, users, keptAccounts }
   },
+  lists: () => ({}),
   tasks: () => ({}),
+  periodic: () => [],
   removal: () => ({}),
   invariants: { counted: [checkAccounts, checkHandlesAndSubjects] },
 })

@@ -6,7 +6,6 @@ import {
   publicKinds,
 } from '../../src/engagement/kinds.ts'
 import { engagementNodeId, postNodeId } from '../../src/graphql/node-id.ts'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import {
   type EngagementId,
   IdMint,
@@ -14,6 +13,7 @@ import {
   type PostRef,
   type UserId,
 } from '../../src/lib/ids.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { useApp } from '../support/app.ts'
 import {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { useApp } from '../support/app.ts'
 import { BlockedWorld, belongsTo, hiddenTypes, objectsIn } from '../support/blocked-world.ts'

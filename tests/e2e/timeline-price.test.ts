@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toObjectId } from '../../src/db/object-id.ts'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { commandPrice, fanOutsOfTimeline, followeesPerPrice } from '../../src/graphql/prices.ts'
 import { type EdgeId, IdMint, type PostId, type TimeId, type UserId } from '../../src/lib/ids.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import {
   type FeedStrategyName,

@@ -263,13 +263,13 @@ describe('the command', () => {
 })
 
 test('a server enqueues the missing back-fill job of a strategy, and logs it once', async () => {
-  const { collections, registrations: all, sweep } = harness.services
+  const { collections, registrations: all } = harness.services
   await collections.strategies.updateOne(
     { _id: 'INBOX' },
     { $set: { complete: false, covered: '' } },
   )
   const { log, lines } = recordingLog()
-  const watch = new RebuildWatch(all, sweep, log)
+  const watch = new RebuildWatch(all, log)
   await watch.checkStrategies()
   expect((await backfills()).map(({ payload }) => payload.strategy)).toEqual(['INBOX'])
   await watch.checkStrategies()

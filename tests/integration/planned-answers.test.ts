@@ -1,10 +1,13 @@
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { postNodeId } from '../../src/graphql/node-id.ts'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import type { PostId, TimeId } from '../../src/lib/ids.ts'
+import { registry } from '../../src/metrics/registry.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { type TestApp, useApp } from '../support/app.ts'
+import { labelsOf } from '../support/commands.ts'
+import { recorded } from '../support/mongo.ts'
 import { hashOf } from '../support/persisted-documents.ts'
 import { lawRuns } from '../support/seed.ts'
 import { handle, namesOf } from '../support/services.ts'
@@ -72,10 +75,11 @@ async function bytesOf(
   )
 }
 
-/** The bytes of an answer without the id of its request. */
+/** The bytes of an answer without the id of its request, and without columns, because a directive moves them. */
 async function bytesIn(response: Response): Promise<string> {
   const type = response.headers.get('content-type')
-  return `${response.status} ${type} ${(await response.text()).replace(/"requestId":"[^"]*"/g, '')}`
+  const text = (await response.text()).replace(/"requestId":"[^"]*"|"column":\d+/g, '')
+  return `${response.status} ${type} ${text}`
 }
 
 type Selection = string
@@ -108,7 +112,7 @@ const author = selectionOf(
   'User',
   leaf(
     ...['__typename', 'id', 'handle', 'name', 'bio', 'avatarUrl', 'bannerUrl', 'createdAt'],
-    ...['isViewer', 'viewerFollows', 'viewerCanFollow'],
+    ...['isViewer', 'viewerFollows', 'viewerCanFollow', 'followerCount', 'viewerHasMuted'],
   ),
 )
 const attachment = selectionOf(
@@ -128,8 +132,15 @@ const post = selectionOf(
     leaf('__typename', 'id', 'text', 'createdAt', 'viewerCanDelete'),
     leaf('likeCount', 'commentCount', 'shareCount', 'viewerHasLiked', 'viewerHasShared'),
     below('author', author),
+    below('author', author),
     below('attachments', attachment),
     below('facets', facet),
+    leaf(
+      'likes(first: 2) { totalCount edges { node { createdAt user { handle } } } }',
+      'shares(first: $first, after: $after) { pageInfo { endCursor } edges { cursor } }',
+      'comments { totalCount }',
+      'comments(first: 101) { totalCount }',
+    ),
   ),
 )
 const edge = selectionOf(
@@ -228,6 +239,45 @@ test("a timeline has the viewer's own entries, also where nothing is kept", asyn
   }
 })
 
+/** Runs `work`. @returns how many operations of timelines it had answered, by what answered them. */
+async function countAnswers(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const read = async () => {
+    const metric = registry.getSingleMetric('feedline_timeline_operations_total')
+    const { values = [] } = (await metric?.get()) ?? {}
+    return new Map(values.map(({ labels, value }) => [`${labels.answer}`, value]))
+  }
+  const before = await read()
+  await work()
+  const counts = [...(await read())].map(
+    ([answer, count]) => [answer, count - (before.get(answer) ?? 0)] as const,
+  )
+  return Object.fromEntries(counts.filter(([, count]) => count > 0))
+}
+
+describe('a metric counts an operation of a timeline', () => {
+  const [declared, field] = [
+    'query($first: Int, $after: String)',
+    'timeline(first: $first, after: $after)',
+  ]
+  test.each([
+    ['fast_path', `${declared} { ${field} { servedBy } }`, {}],
+    ['fast_path_in_part', '{ timeline { edges { node { likes(first: 1) { totalCount } } } } }', {}],
+    ['incomplete', '{ timeline { edges { node { likes(first: 101) { totalCount } } } } }', {}],
+    ['field', '{ timelineNews(since: "x") { authors { postCount } } }', {}],
+    ['directive', '{ timeline @include(if: true) { servedBy } }', {}],
+    ['operation', '{ timeline { servedBy } viewer { id } }', {}],
+    ['arguments', `${declared} { ${field} { servedBy } }`, { first: 101 }],
+  ])('as %s: %s', async (answer, query, variables) => {
+    const counts = await countAnswers(() => app.send({ as: reader, query, variables }))
+    expect(counts).toEqual({ [answer]: 1 })
+  })
+
+  test('only with a viewer', async () => {
+    const query = '{ timeline { servedBy } }'
+    expect(await countAnswers(() => app.send({ query }))).toEqual({})
+  })
+})
+
 describe('an answer by a plan', () => {
   test('has the same bytes as that of graphql-js, for any selection and any variables', async () => {
     const [before, numRuns] = [plannedPosts, lawRuns(100)]
@@ -265,6 +315,25 @@ describe('an answer by a plan', () => {
       }),
       { numRuns: lawRuns(100) },
     )
+  })
+
+  test.each([
+    ['author { followerCount }', ''],
+    ['text likes(first: 2) { edges { node { user { handle viewerHasMuted } } } }', ''],
+    // After the error, graphql-js answers all, with what is loaded already.
+    ['text likes(first: 2) { totalCount edges { cursor } }', 'comments(first: 101) { totalCount }'],
+  ])('sends the commands of graphql-js, which executes %s and %s', async (fields, wrong) => {
+    const labelsFor = async (directive: string, selection: string) => {
+      const text = `{ timeline ${directive} { pending edges { node { ${selection} } } } }`
+      const query = `${text} # ${asked++}`
+      const { database, send } = app
+      const { commands } = await recorded(database.client, () => send({ as: reader, query }))
+      return labelsOf(commands)
+    }
+    await labelsFor('', fields)
+    const executed = await labelsFor('@include(if: true)', fields)
+    expect(executed.length).toBeGreaterThan(0)
+    expect(await labelsFor('', `${fields} ${wrong}`)).toEqual(executed)
   })
 
   test.each([

@@ -53,7 +53,7 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 80 
       await collections.posts.insertOne({ _id: toObjectId(id), author, text: '' })
       await store.deliver({ id, author }, [reader])
     }
-    await services.sweep.enqueueDaily()
+    await services.periodic.queueDue()
     await harness.rest()
     await services.registry.read()
   })
@@ -90,7 +90,7 @@ describe.each(Object.keys(stores) as (keyof typeof stores)[])('%s that keeps 80 
     const count = await storedCount()
     expect(count).toBeGreaterThanOrEqual(kept)
     expect(count).toBeLessThanOrEqual(kept + more)
-    await harness.services.sweep.enqueueDaily()
+    await harness.services.periodic.queueDue()
     expect(await harness.services.collections.outbox.countDocuments()).toBe(0)
   })
 
@@ -386,7 +386,7 @@ describe('a sweep of many readers', () => {
       )
     await inbox.insertMany(docs)
     clock.advance(2 * 86_400_000)
-    await services.sweep.enqueueDaily()
+    await services.periodic.queueDue()
     const [job] = await services.queue.claim(30_000)
     if (job?.kind !== 'timelines.sweep') throw new Error('the sweep is not due')
     const save = async (checkpoint: unknown, tx?: object) => {

@@ -26,10 +26,10 @@ const harness = useServices('collection', undefined, {
 
 /** Queues the job that removes old entries, again and again. */
 async function queueSweeps(signal: AbortSignal): Promise<void> {
-  const { collections, sweep } = harness.services
+  const { collections, periodic } = harness.services
   while (!signal.aborted) {
     await collections.meta.deleteOne({ _id: 'timelines.sweep' })
-    await sweep.enqueueDaily()
+    await periodic.queueDue()
     await sleep(300)
   }
 }
@@ -55,7 +55,7 @@ test(
     ended.abort()
     await sweeps
     await services.collections.meta.deleteOne({ _id: 'timelines.sweep' })
-    await services.sweep.enqueueDaily()
+    await services.periodic.queueDue()
     const parked = await restAfterKills(harness)
     // On a slow machine, all posts are below the floor by now. The first pages of stored timelines need newer ones.
     const [author] = audience.authors as [UserId]

@@ -108,7 +108,7 @@ export function objectsIn(value: unknown, place: string): Shown[] {
 export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): boolean {
   const ref = findNodeRef(object.id)
   if (!ref) throw new Error(`${object.id} is no id`)
-  if (ref.type === 'Viewer') return ref.id === viewerNodeId(subjectOf(hidden))
+  if (ref.type === 'Viewer') return object.id === viewerNodeId(subjectOf(hidden))
   if (ref.type === 'User') return ref.account === hidden
   if (ref.type === 'Post') return ref.post.author === hidden
   const isBy = (user: UserId) => ref.key === user || object.text?.startsWith(`by ${user} `)

@@ -126,6 +126,28 @@ describe('pages of lists', () => {
     expect([page?.items, page?.hasNextPage(), page?.hasPreviousPage()]).toEqual([[], false, false])
   })
 
+  test('a list of a tag, which no user owns, is shown without a decision about an owner', async () => {
+    const list = fc.array(fc.boolean(), { maxLength: 30 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(list, { minLength: 1, maxLength: 3 }), async (all) => {
+        const tags = all.map((_, n) => ({ name: `#${n}` }))
+        const lists: List<(typeof tags)[number], Item, Item, ReadonlySet<UserId> | undefined> = {
+          ...byPerson,
+          placeOf: ({ id }) => id,
+          read: async (owners, range) =>
+            new Map(owners.map(({ name }) => [name, rangeFrom(itemsOf(name), range)])),
+        }
+        const itemsOf = (name: string) => listOf(all[Number(name.slice(1))] ?? [])
+        const pages = await readPages(lists, tags, { limit: 100, backward: false }, visibility)
+        for (const { name } of tags) {
+          const visible = itemsOf(name).filter(({ person }) => person !== blocked)
+          expect(pages.get(name)?.items).toEqual(visible)
+        }
+      }),
+      { numRuns: 100, ...lawSeed() },
+    )
+  })
+
   test('pages of many owners without hidden items cost one read', async () => {
     const lists = listsOf(...Array<boolean[]>(3).fill(Array(50).fill(false)))
     await readPages(lists, lists.owners, firstPage, visibility)

@@ -3,13 +3,13 @@ import type { GraphQLSchema } from 'graphql'
 import { isGraphql } from '../../http/graphql-route.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { operationLabelOf } from '../../metrics/requests.ts'
+import { countTimelineOperation, type TimelineAnswer } from '../../metrics/timelines.ts'
 import { beginOperation, endSpan, errorTypeOf, inSpan } from '../../tracing/spans.ts'
-import type { ReadDocument, Sender } from '../context.ts'
+import type { Context } from '../context.ts'
 import { limits } from '../limits.ts'
 import { isObject, parametersIn } from '../named-documents.ts'
 import { type PersistedDocuments, registersDocument } from '../persisted-documents.ts'
-import type { Charge, Client, RateLimiter } from '../rate-limit.ts'
-import type { RequestState } from '../request-state.ts'
+import type { Charge, RateLimiter } from '../rate-limit.ts'
 import type { PlannedServices } from './field-plan.ts'
 import type { PreparedOperation } from './operation-plan.ts'
 import { Plans } from './plans.ts'
@@ -20,7 +20,8 @@ export interface AnswerPlannedParts {
   readonly services: PlannedServices
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
-  readonly senderOf: (request: FastifyRequest) => Promise<Sender>
+  /** The context in which Apollo answers the request if no plan does, so that nothing is loaded twice. */
+  readonly contextOf: (request: FastifyRequest) => Promise<Context>
 }
 
 /**
@@ -34,78 +35,103 @@ export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts):
   http.addHook('preHandler', async (request, reply) => {
     const asked = reply.sent ? undefined : await findAsked(parts, plans, request)
     if (!asked) return
-    const charge = await chargeOnce(parts.limiter, asked)
-    if (charge?.refusal) return
-    const body = await renderPlanned(asked)
-    // It failed, or a post has a form that only graphql-js shows.
-    if (body === undefined) return
-    if (request.scope) request.scope.operation = asked.label
-    reply.headers(charge?.headers ?? {})
-    return reply.type('application/json').send(body)
+    const answer = typeof asked === 'string' ? asked : await answerAsked(parts, asked)
+    countTimelineOperation(typeof answer === 'string' ? answer : answer.by)
+    if (typeof answer === 'string') return
+    if (request.scope) request.scope.operation = answer.label
+    reply.headers(answer.headers)
+    return reply.type('application/json').send(answer.body)
   })
 }
 
+/** Why an operation of a timeline is left to Apollo. */
+type LeftBecause = Exclude<TimelineAnswer, Asked['by']>
+
 /** A request that a plan answers. */
 interface Asked extends PreparedOperation {
+  readonly ctx: Context
   readonly viewer: UserId
-  readonly client: Client
+  readonly by: 'fast_path' | 'fast_path_in_part'
   /** The operation in logs, metrics and traces. */
   readonly label: string
-  readonly read: ReadDocument
-  readonly state: RequestState
 }
 
-/** What a request asks for. Mostly no command. @returns undefined if only Apollo answers it. */
+/** An answer by a plan. */
+interface Answered extends Pick<Asked, 'by' | 'label'> {
+  readonly body: string
+  readonly headers: object
+}
+
+/** What a request asks for. Mostly no command. @returns undefined if it has no operation of a timeline. */
 async function findAsked(
-  { services, persisted, senderOf }: AnswerPlannedParts,
+  { services, persisted, contextOf }: AnswerPlannedParts,
   plans: Plans,
   request: FastifyRequest,
-): Promise<Asked | undefined> {
+): Promise<Asked | LeftBecause | undefined> {
   const { read, state } = request
   if (!isGraphql(request) || !read?.document || !state) return undefined
   const operation = operationOf(request)
   const plan = operation && plans.find(read.document, operation.operationName)
-  if (!plan || registersDocument(request, persisted)) return undefined
-  const { signIn, client } = await senderOf(request)
+  if (!plan) return undefined
+  if ('unplanned' in plan) return plan.unplanned
+  if (registersDocument(request, persisted)) return 'registration'
+  const ctx = await contextOf(request)
+  const { viewer } = ctx
+  if (viewer === undefined) return undefined
   const { operationName, variables } = operation
-  const prepared = signIn && plan.prepare(variables, services)
-  if (!prepared || prepared.cost > limits.cost) return undefined
+  const prepared = plan.prepare(variables, services)
+  if (!prepared) return 'arguments'
+  if (prepared.cost > limits.cost) return 'limits'
   const label = operationLabelOf(operationName, true)
-  return { viewer: signIn.viewer, client, ...prepared, label, read, state }
+  const by = plan.isPartial ? 'fast_path_in_part' : 'fast_path'
+  return { ctx, viewer, by, ...prepared, label }
+}
+
+/** Charges a request and reads its answer. */
+async function answerAsked(
+  { limiter }: AnswerPlannedParts,
+  asked: Asked,
+): Promise<Answered | LeftBecause> {
+  const charge = await chargeOnce(limiter, asked)
+  if (charge?.refusal) return 'limits'
+  const { by, label } = asked
+  const body = await renderPlanned(asked)
+  if (body instanceof Error) return 'failure'
+  return body === undefined ? 'incomplete' : { body, headers: charge?.headers ?? {}, by, label }
 }
 
 /** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
 async function chargeOnce(
   limiter: RateLimiter,
-  { client, cost, read, state }: Asked,
+  { ctx: { client, read, state }, cost }: Asked,
 ): Promise<Charge | undefined> {
-  const { paid } = read
+  const paid = read?.paid ?? 0
   const charge =
-    cost > paid ? await limiter.charge(client, { cost, mutations: 0, paid }) : read.charge
-  state.noteCharge(cost, charge)
+    cost > paid ? await limiter.charge(client, { cost, mutations: 0, paid }) : read?.charge
+  state?.noteCharge(cost, charge)
   return charge
 }
 
-/** The answer. Undefined if graphql-js has to render a post, and after a failure. */
+/** The answer. Undefined if graphql-js has to answer. An error if a read failed. */
 async function renderPlanned({
   name,
   answer,
+  ctx,
   viewer,
-  state,
   label,
-}: Asked): Promise<string | undefined> {
+}: Asked): Promise<string | Error | undefined> {
   const span = beginOperation(`query ${label}`, {
     'graphql.operation.type': 'query',
     'graphql.operation.name': label,
   })
   try {
-    const body = await inSpan(name, () => answer(viewer, state))
+    const body = await inSpan(name, () => answer(ctx, viewer))
     endSpan(span, undefined)
     return body
   } catch (error) {
-    state.noteFailure(error as Error)
+    ctx.state?.noteFailure(error as Error)
     endSpan(span, errorTypeOf(error))
-    return undefined
+    return error as Error
   }
 }
 

@@ -7,6 +7,7 @@ import {
   getNamedType,
   isLeafType,
   isObjectType,
+  type VariableDefinitionNode,
 } from 'graphql'
 import { collectSubfields } from 'graphql/execution/collectFields.js'
 
@@ -17,6 +18,7 @@ export class Unplanned extends Error {}
 export interface Scope {
   readonly schema: GraphQLSchema
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
+  readonly variables: readonly VariableDefinitionNode[]
 }
 
 /** A selected field, in the order of the answer. */
@@ -26,34 +28,40 @@ export interface Field {
   /** The named type of its value. */
   readonly type: GraphQLNamedType
   readonly isLeaf: boolean
+  readonly hasArguments: boolean
   readonly nodes: readonly FieldNode[]
 }
 
-/**
- * The fields below a field, in the order in which graphql-js answers them.
- * @throws {Unplanned} if one of them has arguments.
- */
-export function fieldsOf({ schema, fragments }: Scope, { type, nodes }: Field): Field[] {
+/** The fields below a field, in the order in which graphql-js answers them. */
+export function allFieldsOf({ schema, fragments }: Scope, { type, nodes }: Field): Field[] {
   if (!isObjectType(type)) throw new Unplanned()
   const selected = collectSubfields(schema, { ...fragments }, {}, type, [...nodes])
   return [...selected].map(([key, nodes]) => fieldOf(type, key, nodes))
 }
 
+/** As {@link allFieldsOf}. @throws {Unplanned} if one of them has arguments. */
+export function fieldsOf(scope: Scope, field: Field): Field[] {
+  const fields = allFieldsOf(scope, field)
+  if (fields.some(({ hasArguments }) => hasArguments)) throw new Unplanned()
+  return fields
+}
+
 /**
- * The selection below a field as text, without what does not change the answer, such as fragments. Equal texts are
+ * A field and the selection below it as text, without what does not change the answer, such as fragments. Equal texts are
  * answered alike, also of different documents.
  */
-export const textOf = (scope: Scope, field: Field): string =>
-  fieldsOf(scope, field)
-    .map((one) => `${one.key}:${one.name}${one.isLeaf ? '' : `{${textOf(scope, one)}}`}`)
-    .join(' ')
+export function textOf(scope: Scope, field: Field): string {
+  const below = field.isLeaf ? [] : fieldsOf(scope, field)
+  const text = `${field.key}:${field.name}`
+  return field.isLeaf ? text : `${text}{${below.map((one) => textOf(scope, one)).join(' ')}}`
+}
 
 function fieldOf(parent: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Field {
   const name = nodes[0]?.name.value ?? ''
-  if (nodes.some((node) => node.arguments && node.arguments.length > 0)) throw new Unplanned()
+  const hasArguments = nodes.some((node) => node.arguments && node.arguments.length > 0)
   const definition = parent.getFields()[name]
-  if (name === '__typename') return { key, name, type: parent, isLeaf: true, nodes }
+  if (name === '__typename') return { key, name, type: parent, isLeaf: true, hasArguments, nodes }
   if (!definition) throw new Unplanned()
   const type = getNamedType(definition.type)
-  return { key, name, type, isLeaf: isLeafType(type), nodes }
+  return { key, name, type, isLeaf: isLeafType(type), hasArguments, nodes }
 }

@@ -28,15 +28,16 @@ export function planNews(scope: Scope, field: Field): FieldPlan<TimelineNewsArgs
   })
   const changed = fields.some(({ name }) => name === 'changed')
   return {
+    isPartial: false,
     decidesCost: () => [],
     prepare: (args, { feed, news: reader }) => {
       const request = newsRequestOf(feed, args)
-      return async (viewer, state) => {
+      return async ({ state }, viewer) => {
         const news = await reader.findNews(viewer, { ...request, changed })
         const accounts = accountsIn(news.facts)
         const authors = news.authors.flatMap((author) => accounts.get(author)?.profile ?? [])
         if (authors.length < news.authors.length) return undefined
-        state.noteNews(news)
+        state?.noteNews(news)
         const shown = { reader: viewer, news, authors }
         return `{${writers.map((write) => write(shown)).join(',')}}`
       }

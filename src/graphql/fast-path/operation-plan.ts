@@ -1,18 +1,21 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLSchema,
   getArgumentValues,
   getNamedType,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
+  type SelectionSetNode,
   visit,
 } from 'graphql'
+import type { UnplannedReason } from '../../metrics/timelines.ts'
 import { costOf, priceOperation } from '../cost.ts'
 import { acceptEmptyVariables, withoutEmpty } from '../empty-values.ts'
 import { limits } from '../limits.ts'
-import type { Answer, FieldPlan, PlannedServices } from './field-plan.ts'
+import type { Answer, FieldPlan, PlannedServices, Variables } from './field-plan.ts'
 import { type Field, type Scope, Unplanned } from './fields.ts'
 import { planNews } from './news-plan.ts'
 import { planTimeline } from './timeline-plan.ts'
@@ -27,11 +30,18 @@ export interface PreparedOperation {
 
 /** How an operation of one field is answered without graphql-js. */
 export interface OperationPlan {
+  /** Whether graphql-js executes some of its fields. */
+  readonly isPartial: boolean
   /** @returns undefined if only graphql-js and its plugins answer such variables. */
   readonly prepare: (
-    variables: Readonly<Record<string, unknown>>,
+    variables: Variables,
     services: PlannedServices,
   ) => PreparedOperation | undefined
+}
+
+/** An operation of a timeline, or of its news, that only graphql-js answers. */
+export interface Unplannable {
+  readonly unplanned: UnplannedReason
 }
 
 /** The fields of Query that have plans. Their arguments are those of their resolvers. */
@@ -40,29 +50,42 @@ const planners: Readonly<Record<string, (scope: Scope, field: Field) => FieldPla
   timelineNews: planNews,
 }
 
-/** Plans an operation of a valid document. @returns undefined if only graphql-js answers it. */
+/** Plans an operation of a valid document. @returns undefined if it has none of the fields that have plans. */
 export function planOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-): OperationPlan | undefined {
-  const [node, ...others] = operation.selectionSet.selections
-  if (operation.operation !== 'query' || node?.kind !== Kind.FIELD || others.length > 0)
-    return undefined
-  const plan = planners[node.name.value]
-  if (!plan || hasDirectives(document)) return undefined
+): OperationPlan | Unplannable | undefined {
   const fragments = Object.fromEntries(
     document.definitions.flatMap((one) =>
       one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one] as const] : [],
     ),
   )
+  const { selectionSet } = operation
+  if (operation.operation !== 'query' || !hasPlanner(selectionSet, fragments)) return undefined
+  const [node, ...others] = selectionSet.selections
+  const plan = node?.kind === Kind.FIELD && planners[node.name.value]
+  if (!plan || others.length > 0) return { unplanned: 'operation' }
+  if (hasDirectives(document)) return { unplanned: 'directive' }
   try {
-    return planOf({ schema, fragments }, operation, node, plan)
+    const variables = operation.variableDefinitions ?? []
+    return planOf({ schema, fragments, variables }, operation, node, plan)
   } catch (error) {
-    if (error instanceof Unplanned) return undefined
+    if (error instanceof Unplanned) return { unplanned: 'field' }
     throw error
   }
 }
+
+/** Whether a selection on Query has a field that has plans, also within fragments. */
+const hasPlanner = (
+  { selections }: SelectionSetNode,
+  fragments: Readonly<Record<string, FragmentDefinitionNode>>,
+): boolean =>
+  selections.some((node) => {
+    if (node.kind === Kind.FIELD) return Object.hasOwn(planners, node.name.value)
+    const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : fragments[node.name.value]
+    return fragment !== undefined && hasPlanner(fragment.selectionSet, fragments)
+  })
 
 function hasDirectives(document: DocumentNode): boolean {
   let directives = 0
@@ -76,14 +99,14 @@ function planOf(
   node: FieldNode,
   planField: (scope: Scope, field: Field) => FieldPlan<never>,
 ): OperationPlan {
-  const { schema } = scope
+  const { schema, variables: definitions } = scope
   const name = node.name.value
   const definition = schema.getQueryType()?.getFields()[name]
   if (!definition) throw new Unplanned()
   const key = (node.alias ?? node.name).value
   const type = getNamedType(definition.type)
-  const field = planField(scope, { key, name, type, isLeaf: false, nodes: [node] })
-  const definitions = operation.variableDefinitions ?? []
+  const hasArguments = (node.arguments ?? []).length > 0
+  const field = planField(scope, { key, name, type, isLeaf: false, hasArguments, nodes: [node] })
   const costs = new CostMemory()
   const begin = `{"data":{${JSON.stringify(key)}:`
   const prepare: OperationPlan['prepare'] = (given, services) => {
@@ -102,16 +125,17 @@ function planOf(
     })
     if (cost === undefined) return undefined
     const end = `},"extensions":{"cost":{"requested":${cost},"limit":${limits.cost}}}}\n`
-    const answer = field.prepare(args, services)
+    const answer = field.prepare(args, services, variables)
     return {
       ...{ name: `Query.${name}`, cost },
-      answer: async (viewer, state) => {
-        const json = await answer(viewer, state)
+      answer: async (ctx, viewer) => {
+        const json = await answer(ctx, viewer)
         return json === undefined ? undefined : begin + json + end
       },
     }
   }
   return {
+    isPartial: field.isPartial,
     prepare: (given, services) => {
       try {
         return prepare(given, services)
@@ -126,7 +150,8 @@ function planOf(
 class CostMemory {
   private readonly costs = new Map<string, number | undefined>()
 
-  costOf(by: readonly unknown[], compute: () => number | undefined) {
+  costOf(by: readonly unknown[] | undefined, compute: () => number | undefined) {
+    if (!by) return compute()
     const key = JSON.stringify(by)
     if (this.costs.has(key)) return this.costs.get(key)
     const cost = compute()

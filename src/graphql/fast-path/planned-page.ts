@@ -13,14 +13,12 @@ import type { PostPlan, ReaderFacts, ShownPost } from './post-plan.ts'
 
 type Item = TimelinePage['items'][number]
 
-/** The parts of a page that are selected. */
-export type PageNeeds = Omit<TimelineRequest, 'window' | 'strategy' | 'group'>
-
 /** A page to render. */
 export interface PlannedPage extends TimelinePage {
   readonly pollCursor: string | null
   readonly shownOf: (item: Item) => ShownPost
-  readonly factsOf: (post: ShownPost['post']) => ReaderFacts
+  /** Without the rest. */
+  readonly factsOf: (post: ShownPost['post']) => Omit<ReaderFacts, 'rest'>
   /** The pieces of a post under a plan. They may have been rendered before. */
   readonly renderPost: (plan: PostPlan, shown: ShownPost) => readonly string[]
 }
@@ -35,18 +33,18 @@ export function placeOf({ feed }: PlannedServices, args: TimelineArgs) {
 /** @returns undefined if only graphql-js renders a post or an author. */
 export async function readPlannedPage(
   { feed, keptPosts }: PlannedServices,
-  needs: PageNeeds,
-  { window, base, filter }: ReturnType<typeof placeOf>,
+  request: TimelineRequest,
+  base: ReturnType<typeof placeOf>['base'],
   reader: UserId,
 ): Promise<PlannedPage | undefined> {
-  const page = await feed.timeline(reader, { ...needs, ...filter, window })
+  const page = await feed.timeline(reader, request)
   const authors = accountsIn(page.facts)
-  if (!page.items.every(({ post }) => isRenderable(post, needs.projection, authors)))
+  if (!page.items.every(({ post }) => isRenderable(post, request.projection, authors)))
     return undefined
   const accountOf = (author: UserId) => authors.get(author) as KeptAccount
   return {
     ...page,
-    pollCursor: presentPollCursor(page, window, base),
+    pollCursor: presentPollCursor(page, request.window, base),
     shownOf: ({ post }) => {
       const { profile } = accountOf(post.author)
       return { post: post as Post, author: profile as NonNullable<typeof profile> }

@@ -4,13 +4,13 @@ import {
   getOperationAST,
   type OperationDefinitionNode,
 } from 'graphql'
-import { type OperationPlan, planOperation } from './operation-plan.ts'
+import { type OperationPlan, planOperation, type Unplannable } from './operation-plan.ts'
 
 /** The number of plans of a document that are kept. Nothing counts their bytes, and clients send one operation. */
 const plansMax = 10
 
-/** The plans of the operations of a document. Undefined: only graphql-js answers it. */
-type PlansOfDocument = Map<OperationDefinitionNode, OperationPlan | undefined>
+/** The plans of the operations of a document, as {@link planOperation} returns them. */
+type PlansOfDocument = Map<OperationDefinitionNode, OperationPlan | Unplannable | undefined>
 
 /** The plans of documents that are in memory. */
 export class Plans {
@@ -18,8 +18,11 @@ export class Plans {
 
   constructor(private readonly schema: GraphQLSchema) {}
 
-  /** The plan of an operation. Undefined if only graphql-js answers it, or if the document does not have it. */
-  find(document: DocumentNode, operationName: string | undefined): OperationPlan | undefined {
+  /** The plan of an operation, as {@link planOperation}. Undefined also if the document does not have it. */
+  find(
+    document: DocumentNode,
+    operationName: string | undefined,
+  ): OperationPlan | Unplannable | undefined {
     const operation = getOperationAST(document, operationName)
     if (!operation) return undefined
     const plans: PlansOfDocument = this.plans.get(document) ?? new Map()

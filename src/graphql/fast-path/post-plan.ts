@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { GraphQLObjectType } from 'graphql'
+import type { FieldNode, GraphQLObjectType } from 'graphql'
 import {
   type CountField,
   countFields,
@@ -12,7 +12,7 @@ import { nameFacets } from '../../posts/facets.ts'
 import type { Post } from '../../posts/post.ts'
 import type { User } from '../../users/profile.ts'
 import { postNodeId, userNodeId } from '../node-id.ts'
-import { type Field, fieldsOf, type Scope, textOf, Unplanned } from './fields.ts'
+import { allFieldsOf, type Field, fieldsOf, type Scope, textOf, Unplanned } from './fields.ts'
 
 /** An author, as all readers see them. */
 export interface ShownAuthor {
@@ -34,6 +34,8 @@ export interface AuthorFacts {
 export interface ReaderFacts extends AuthorFacts {
   /** The kinds of which the reader has an entry in the post. Undefined if no flag is selected. */
   readonly viewerHas: ReadonlySet<EngagementKind> | undefined
+  /** The values of the fields that have no plan. Undefined if no such field is selected. */
+  readonly rest: Readonly<Record<string, unknown>> | undefined
 }
 
 type Shared = (shown: ShownPost) => string
@@ -42,7 +44,7 @@ type Own = (shown: ShownPost, facts: ReaderFacts) => string
 /**
  * A part of the JSON of a post:
  * - `shared`: the same for all readers, so it is rendered once and kept with the post;
- * - `own`: the reader or the current counts decide it.
+ * - `own`: the reader or the current counts decide it, or graphql-js.
  */
 type Part = { readonly shared: Shared } | { readonly own: Own }
 
@@ -57,13 +59,17 @@ export interface PostPlan {
   readonly key: string
   readonly render: (shown: ShownPost) => readonly string[]
   readonly gaps: readonly Own[]
+  /** The fields that have no plan, which graphql-js executes. */
+  readonly rest: readonly FieldNode[]
 }
 
-/** Plans a selection on a post. @throws {Unplanned} if it has a field that only graphql-js answers. */
+/** Plans a selection on a post. A field that only graphql-js answers is a gap. */
 export function planPost(scope: Scope, post: Field): PostPlan {
   const pieces: Shared[][] = [[]]
   const gaps: Own[] = []
-  for (const part of objectParts(fieldsOf(scope, post), partsOfPost(scope))) {
+  const fields = allFieldsOf(scope, post)
+  const planned = new Map(fields.map((field) => [field, planPostField(scope, field)]))
+  for (const part of objectParts(fields, (field) => planned.get(field)?.parts ?? [restOf(field)])) {
     if ('shared' in part) pieces.at(-1)?.push(part.shared)
     else {
       gaps.push(part.own)
@@ -72,9 +78,26 @@ export function planPost(scope: Scope, post: Field): PostPlan {
   }
   const render = (shown: ShownPost) =>
     pieces.map((writers) => writers.map((write) => write(shown)).join(''))
-  const key = createHash('sha256').update(textOf(scope, post)).digest('base64')
-  return { key, render, gaps }
+  const texts = fields.map((field) => planned.get(field)?.text ?? `${field.key}?`)
+  const key = createHash('sha256').update(texts.join(' ')).digest('base64')
+  const rest = fields.flatMap((field) => (planned.get(field) ? [] : field.nodes))
+  return { key, render, gaps, rest }
 }
+
+/** @returns undefined for a field that only graphql-js answers. */
+function planPostField(scope: Scope, field: Field) {
+  if (field.hasArguments) return undefined
+  try {
+    return { parts: partsOfPost(scope)(field), text: textOf(scope, field) }
+  } catch (error) {
+    if (error instanceof Unplanned) return undefined
+    throw error
+  }
+}
+
+const restOf = ({ key }: Field): Part => ({
+  own: (_, { rest }) => JSON.stringify(rest?.[key] ?? null),
+})
 
 /** Plans a selection on an author. @throws {Unplanned} if it has a field that only graphql-js answers. */
 export function planAuthor(

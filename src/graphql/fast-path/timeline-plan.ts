@@ -1,33 +1,35 @@
-import { viewerFields } from '../../engagement/kinds.ts'
 import { timeCursors } from '../../pages/cursor.ts'
-import { needsCounts, projectionOf } from '../../posts/api/present-posts.ts'
+import { timelineNeedsOf } from '../../posts/api/present-posts.ts'
 import type { TimelineArgs } from '../../timeline/api/timeline-args.ts'
 import type { TimelineItem } from '../../timeline/pages/page.ts'
 import { selectionBelow } from '../selection.ts'
 import type { FieldPlan } from './field-plan.ts'
 import { type Field, fieldsOf, type Scope, Unplanned } from './fields.ts'
-import { type PageNeeds, type PlannedPage, placeOf, readPlannedPage } from './planned-page.ts'
-import { type PostPlan, planPost } from './post-plan.ts'
+import { type PlannedPage, placeOf, readPlannedPage } from './planned-page.ts'
+import { type PostPlan, planPost, type ReaderFacts } from './post-plan.ts'
+import { RestFields, type RestOfPost } from './rest-fields.ts'
 
 /** Plans the reads and the answer of a timeline. @throws {Unplanned} if only graphql-js answers it. */
 export function planTimeline(scope: Scope, field: Field): FieldPlan<TimelineArgs> {
-  const steps = stepsOf(scope, field)
-  const selection = selectionBelow({ ...scope, variableValues: {} }, field.type, field.nodes)
-  const post = selection.of('edges', 'node')
-  const needs: PageNeeds = {
-    projection: projectionOf(post),
-    counts: needsCounts(post),
-    viewerHas: post.has(...viewerFields.keys()),
-    pending: selection.has('pending'),
-    watermark: selection.has('pollCursor'),
-  }
+  const rest = new RestFields(scope, field)
+  const steps = stepsOf(scope, field, rest)
+  const needs = timelineNeedsOf(
+    selectionBelow({ ...scope, variableValues: {} }, field.type, field.nodes),
+  )
   return {
-    decidesCost: ({ first, last, after, before }) => [first, last, after != null, before != null],
-    prepare: (args, services) => {
-      const place = placeOf(services, args)
-      return async (viewer) => {
-        const page = await readPlannedPage(services, needs, place, viewer)
-        if (!page) return undefined
+    isPartial: !rest.isEmpty,
+    decidesCost: ({ first, last, after, before }) =>
+      rest.isEmpty ? [first, last, after != null, before != null] : undefined,
+    prepare: (args, services, variables) => {
+      const { window, base, filter } = placeOf(services, args)
+      const request = { window, ...filter, ...needs }
+      return async (ctx, viewer) => {
+        const read = await readPlannedPage(services, request, base, viewer)
+        if (!read) return undefined
+        const asked = { page: read, request, variables }
+        const values = rest.isEmpty ? [] : await rest.execute(ctx, asked)
+        if (!values) return undefined
+        const page = { ...read, rest: values }
         const to = new Writer()
         for (const step of steps) await step(to, page)
         return to.text
@@ -46,7 +48,12 @@ class Writer {
 }
 
 /** Writes a part of an answer. A promise only where a probe reads. */
-type Step = (to: Writer, page: PlannedPage) => void | Promise<void>
+type Step = (to: Writer, page: ShownPage) => void | Promise<void>
+
+/** A page with the values of the fields of each post that have no plan. */
+interface ShownPage extends PlannedPage {
+  readonly rest: readonly RestOfPost[]
+}
 
 const literal =
   (text: string): Step =>
@@ -67,9 +74,9 @@ const value =
   (to, page) =>
     to.add(JSON.stringify(read(page) ?? null))
 
-const stepsOf = (scope: Scope, timeline: Field): readonly Step[] =>
+const stepsOf = (scope: Scope, timeline: Field, rest: RestFields): readonly Step[] =>
   objectSteps(fieldsOf(scope, timeline), (field) => {
-    if (field.name === 'edges') return [edgesStep(scope, field)]
+    if (field.name === 'edges') return [edgesStep(scope, field, rest)]
     if (field.name === 'pageInfo')
       return objectSteps(fieldsOf(scope, field), ({ name }) => [pageInfoStep(name)])
     const read = timelineValues[field.name]
@@ -109,35 +116,42 @@ const pageInfoValues: Readonly<Record<string, (page: PlannedPage) => unknown>> =
   endCursor: ({ items }) => cursorOf(items.at(-1)),
 }
 
-type EdgeStep = (to: Writer, item: TimelineItem, page: PlannedPage) => void
+type EdgeStep = (to: Writer, at: number, page: ShownPage) => void
 
-function edgesStep(scope: Scope, edges: Field): Step {
+function edgesStep(scope: Scope, edges: Field, rest: RestFields): Step {
   const steps = fieldsOf(scope, edges).map((field, at): EdgeStep => {
     const before = `${at === 0 ? '' : ','}${JSON.stringify(field.key)}:`
     if (field.name === '__typename') return (to) => to.add(`${before}"TimelineEdge"`)
     if (field.name === 'cursor')
-      return (to, { at: place }) => to.add(`${before}"${timeCursors.encode(place)}"`)
+      return (to, at, { items }) =>
+        to.add(`${before}"${timeCursors.encode((items[at] as TimelineItem).at)}"`)
     if (field.name !== 'node') throw new Unplanned()
     const plan = planPost(scope, field)
-    return (to, item, page) => {
+    const name = plan.rest.length > 0 ? rest.add(plan.rest) : undefined
+    return (to, at, page) => {
       to.add(before)
-      writePost(to, plan, item, page)
+      writePost(to, plan, page, { at, rest: name ? page.rest[at]?.[name] : undefined })
     }
   })
   return (to, page) => {
     to.add('[')
-    page.items.forEach((item, at) => {
+    page.items.forEach((_, at) => {
       to.add(at === 0 ? '{' : ',{')
-      for (const step of steps) step(to, item, page)
+      for (const step of steps) step(to, at, page)
       to.add('}')
     })
     to.add(']')
   }
 }
 
-function writePost(to: Writer, plan: PostPlan, item: TimelineItem, page: PlannedPage): void {
-  const shown = page.shownOf(item)
-  const facts = page.factsOf(shown.post)
+function writePost(
+  to: Writer,
+  plan: PostPlan,
+  page: PlannedPage,
+  { at, rest }: { readonly at: number; readonly rest: ReaderFacts['rest'] },
+): void {
+  const shown = page.shownOf(page.items[at] as TimelineItem)
+  const facts = { ...page.factsOf(shown.post), rest }
   const pieces = page.renderPost(plan, shown)
   pieces.forEach((piece, at) => {
     to.add(piece)

@@ -15,7 +15,7 @@ import type { Selection } from '../../graphql/selection.ts'
 import { type PostRef, timeOf, type UserId } from '../../lib/ids.ts'
 import type { Page } from '../../lib/page.ts'
 import { timeCursors } from '../../pages/cursor.ts'
-import type { Projection, TimelineItem } from '../../timeline/pages/page.ts'
+import type { Projection, TimelineItem, TimelineRequest } from '../../timeline/pages/page.ts'
 import { presentUsers } from '../../users/api/present-users.ts'
 import type { User } from '../../users/api/user-type.ts'
 import { type Facet, type NamedFacet, nameFacets } from '../facets.ts'
@@ -35,7 +35,7 @@ const needsTotal = (post: Selection): boolean =>
   publicKinds.some((kind) => post.of(kind).has('totalCount'))
 
 /** Whether a selection on Post needs the counts of the post. */
-export const needsCounts = (post: Selection): boolean =>
+const needsCounts = (post: Selection): boolean =>
   post.has(...countFields.keys()) || needsTotal(post)
 
 /** Whether a selection on Post needs the stored post. */
@@ -43,12 +43,26 @@ export const needsContent = (post: Selection): boolean =>
   post.beyond(...entryFields) || needsTotal(post)
 
 /** The projection of posts that a selection on Post needs. */
-export const projectionOf = (post: Selection): Projection =>
+const projectionOf = (post: Selection): Projection =>
   post.beyond(...entryFields, 'text') || needsTotal(post)
     ? 'content'
     : post.has('text')
       ? 'text'
       : 'ref'
+
+/** What a selection on TimelineConnection needs of a page. */
+export function timelineNeedsOf(
+  timeline: Selection,
+): Omit<TimelineRequest, 'window' | 'strategy' | 'group'> {
+  const post = timeline.of('edges', 'node')
+  return {
+    projection: projectionOf(post),
+    counts: needsCounts(post),
+    viewerHas: post.has(...viewerFields.keys()),
+    pending: timeline.has('pending'),
+    watermark: timeline.has('pollCursor'),
+  }
+}
 
 /**
  * Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent, and posts

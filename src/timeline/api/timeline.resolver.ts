@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, Query, Resolver } from 'type-graphql'
-import { viewerFields } from '../../engagement/kinds.ts'
 import { checkAll } from '../../errors.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import type { Context } from '../../graphql/context.ts'
@@ -8,7 +7,7 @@ import { primeLoaders } from '../../graphql/loaders.ts'
 import { parsePostNodeId } from '../../graphql/node-id.ts'
 import { selectionOf } from '../../graphql/selection.ts'
 import { TimelineConnection, TimelineReason } from '../../posts/api/post-type.ts'
-import { needsCounts, presentTimelinePage, projectionOf } from '../../posts/api/present-posts.ts'
+import { presentTimelinePage, timelineNeedsOf } from '../../posts/api/present-posts.ts'
 import { type Reason, reasonCodes } from '../pages/reasons.ts'
 import { presentPollCursor, TimelineArgs, timelineWindowOf } from './timeline-args.ts'
 
@@ -47,16 +46,8 @@ export class TimelineResolver {
     const { window, base } = place
     const { group } = filter
     const selection = selectionOf(info)
-    const post = selection.of('edges', 'node')
-    const page = await ctx.loaders.timeline.load({
-      window,
-      ...filter,
-      projection: projectionOf(post),
-      counts: needsCounts(post),
-      viewerHas: post.has(...viewerFields.keys()),
-      pending: selection.has('pending'),
-      watermark: selection.has('pollCursor'),
-    })
+    const request = { window, ...filter, ...timelineNeedsOf(selection) }
+    const page = await ctx.loaders.timeline.load(request)
     primeLoaders(ctx.loaders, page.facts, group)
     const presented = await presentTimelinePage(ctx, page, selection)
     const { strategy, servedBy, pending } = page

@@ -1,9 +1,8 @@
-import { requestTimeout, singleBatch } from '../../db/client.ts'
+import { singleBatch } from '../../db/client.ts'
 import type { Collections } from '../../db/collections.ts'
 import type { Collection, Document } from '../../db/mongo.ts'
 import type { Transactions } from '../../db/transaction.ts'
 import type { Run } from '../../jobs/lease.ts'
-import type { NewJob, Outbox } from '../../jobs/outbox.ts'
 import type { KeyRange, RangeJobs } from '../../jobs/ranges.ts'
 import { rangeSliceMs, timeSlice } from '../../jobs/time-slice.ts'
 import { type PostId, timeIdAt, type UserId } from '../../lib/ids.ts'
@@ -24,9 +23,8 @@ const [readersMin, readersMax] = [25, 50]
 const removalMax = 100
 /** How long a step may take before the next one has half as many readers, in milliseconds. */
 const stepMsMax = 500
-/** How often timelines are swept, in milliseconds. */
-const sweepIntervalMs = 86_400_000
-const mark = 'timelines.sweep'
+/** The kind of the job. Persisted. */
+const kind = 'timelines.sweep'
 
 /** The parts that {@link Sweep} works with. */
 export interface SweepParts {
@@ -34,7 +32,6 @@ export interface SweepParts {
   readonly registry: Registry
   readonly ranges: RangeJobs
   readonly readers: ReaderWalk
-  readonly outbox: Outbox
   readonly transactions: Transactions
   /** How long entries are kept after the creation of their posts, in milliseconds. Infinity: for ever. */
   readonly keptMs: number
@@ -51,26 +48,10 @@ export interface SweepParts {
 export class Sweep {
   constructor(private readonly parts: SweepParts) {}
 
-  /** Queues the job of the day if entries are removed. Up to two commands, and one transaction a day. */
-  async enqueueDaily(): Promise<void> {
-    const { collections, registry, outbox, transactions, keptMs, now } = this.parts
-    if (keptMs === Number.POSITIVE_INFINITY || (await registry.lastSeen()).size === 0) return
-    const at = now()
-    const last = await collections.meta.findOne({ _id: mark }, requestTimeout)
-    const lastMs = Number(last?.value ?? 0)
-    if (at - lastMs < sweepIntervalMs) return
-    await transactions.run(async (tx) => {
-      const { session } = tx
-      const before = await collections.meta.findOne({ _id: mark }, { session })
-      if (Number(before?.value ?? 0) !== lastMs) return
-      await collections.meta.updateOne(
-        { _id: mark },
-        { $set: { value: `${at}` } },
-        { session, upsert: true },
-      )
-      const job: NewJob = { kind: 'timelines.sweep', payload: {}, queue: 'BULK' }
-      await outbox.enqueue(tx, [job])
-    })
+  /** Whether entries are removed. Up to one command. */
+  async isNeeded(): Promise<boolean> {
+    const { registry, keptMs } = this.parts
+    return keptMs !== Number.POSITIVE_INFINITY && (await registry.lastSeen()).size > 0
   }
 
   /**
@@ -97,7 +78,7 @@ export class Sweep {
     if (!range && run.checkpoint === undefined) {
       await this.raiseFloors()
       const cut = await readers.cut('')
-      if (cut.length > 1) return ranges.split(run, { kind: mark, payload: {} }, cut)
+      if (cut.length > 1) return ranges.split(run, { kind, payload: {} }, cut)
     }
     const isOver = timeSlice(range && rangeSliceMs)
     let { after } = positionOf(run, range)

@@ -1,6 +1,6 @@
-import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
 import { encodeOpaque } from '../../../src/lib/opaque.ts'
+import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../../src/timeline/pages/poll-cursor.ts'
 import { type Attack, documentAttack } from '../attack.ts'
 

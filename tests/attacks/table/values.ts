@@ -12,9 +12,9 @@ import {
   isRequiredArgument,
   isRequiredInputField,
 } from 'graphql'
-import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import { createSchema } from '../../../src/graphql/schema.ts'
 import type { PostId } from '../../../src/lib/ids.ts'
+import { pollCursors } from '../../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../../src/timeline/pages/poll-cursor.ts'
 import { type Attack, documentAttack, existingPost } from '../attack.ts'
 

@@ -152,9 +152,9 @@ export class Simulation {
 
   /** Queues the job that removes old entries. Nothing without a retention. */
   private async sweep(): Promise<void> {
-    const { collections, sweep } = this.processes[0]
+    const { collections, periodic } = this.processes[0]
     await collections.meta.deleteOne({ _id: 'timelines.sweep' })
-    await sweep.enqueueDaily()
+    await periodic.queueDue()
     if (await collections.outbox.findOne({ kind: 'timelines.sweep' })) this.count('sweep')
   }
 

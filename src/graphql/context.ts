@@ -4,6 +4,7 @@ import { deriveId } from '../db/idempotency.ts'
 import { DomainError } from '../errors.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { Services } from '../services.ts'
+import { provenAccount } from '../users/stats.ts'
 import type { ActsFor, Role, Subject, SubjectIssuer } from '../users/subject.ts'
 import { subjectKey } from '../users/subjects.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
@@ -101,9 +102,12 @@ export class Context {
     this.current = undefined
   }
 
-  /** Notes that accounts are live, which the transaction of a mutation has proven. Saves their read. */
-  noteLive(accounts: readonly UserId[]): void {
-    for (const account of accounts) this.loaders.live.prime(account, { _id: account })
+  /** Notes that users are live, which a transaction or a read has proven. Saves the read of an account that holds no more. */
+  noteLive(users: readonly UserId[]): void {
+    for (const user of users) {
+      const account = provenAccount(user)
+      if (account) this.loaders.live.prime(user, account)
+    }
   }
 
   /** The number of the viewer's followees. Zero for an anonymous request. At most one command. */

@@ -12,7 +12,7 @@ import { readTimelines } from '../timeline/api/timeline-reads.ts'
 import type { TimelinePage, TimelineRequest } from '../timeline/pages/page.ts'
 import type { PageFacts } from '../timeline/pages/page-facts.ts'
 import type { User } from '../users/profile.ts'
-import { accountsIn, type Stats } from '../users/stats.ts'
+import { accountsIn, provenAccount, type Stats } from '../users/stats.ts'
 import type { RestrictionKind } from '../visibility/rules.ts'
 import { Visibility } from '../visibility/visibility.ts'
 
@@ -147,11 +147,16 @@ export function createLoaders(
     new Visibility(viewer, {
       live: async (users) => {
         const begun = (user: UserId) => profiles.get(user) ?? counters.get(user)
-        const load = (user: UserId): Promise<object | null> =>
+        const load = (user: UserId): Promise<Account | null> => {
+          const proven = provenAccount(user)
+          if (!proven) return parts.live.load(user)
           // What the request reads of an account anyway decides it too.
-          (part === 'live' && begun(user)) || parts[part].load(user)
-        const found = await Promise.all(users.map(load))
-        return accountsIn(users.flatMap((_id, at) => (found[at] ? { _id } : [])))
+          const read: Promise<object | null> =
+            (part === 'live' && begun(user)) || parts[part].load(user)
+          return read.then((found) => found && proven)
+        }
+        const accounts = await Promise.all(users.map(load))
+        return accountsIn(accounts.filter((account) => account !== null))
       },
       followed: (users) => loadMembers(viewerFollows, users),
       restrictions: async (users) => {

@@ -33,7 +33,7 @@ export class QueryResolver {
     const user = await loaders.userByHandle.load(parseHandle('handle', handle))
     if (!user) return null
     loaders.user.prime(user.id, user)
-    loaders.live.prime(user.id, { _id: user.id })
+    ctx.noteLive([user.id])
     return presentUser(ctx, user.id, selectionOf(info))
   }
 

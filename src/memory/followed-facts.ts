@@ -1,4 +1,4 @@
-import type { CollectionName } from '../db/collections.ts'
+import { accountFields, type CollectionName } from '../db/collections.ts'
 import type { Followed } from './followed.ts'
 
 /**
@@ -6,8 +6,8 @@ import type { Followed } from './followed.ts'
  * Whatever writes such a fact must change the named document in the same transaction.
  * - `posts`: that a post exists, and its content. Its counts are read for each answer.
  * - `users`: profiles and handles.
- * - `user_stats`: that an account is live; and the relations of its user. Follows change `following`, mutes and blocks
- *   `guard`, and repairs `repairs`.
+ * - `user_stats`: that an account is live, and what else rules know of it; and the relations of its user. Follows change
+ *   `following`, mutes and blocks `guard`, and repairs `repairs`.
  * - `strategies`: the registrations.
  */
 export const followedFacts = [
@@ -21,7 +21,7 @@ export const followedFacts = [
   {
     collection: 'user_stats',
     inserts: false,
-    updates: ['following', 'guard', 'repairs'],
+    updates: ['following', 'guard', 'repairs', ...accountFields.filter((name) => name !== '_id')],
     carries: [],
   },
   { collection: 'strategies', inserts: true, updates: 'all', carries: [] },

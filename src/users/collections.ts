@@ -62,7 +62,12 @@ export interface SubjectDoc {
 
 /** What rules of visibility know of a live account. With a further field, reads of accounts are no longer covered. */
 export const accountFields = ['_id'] as const satisfies readonly (keyof UserStatsDoc)[]
-export type Account = Readonly<Pick<UserStatsDoc, (typeof accountFields)[number]>>
+
+declare const isComplete: unique symbol
+/** All {@link accountFields} of a live account. Only `stats.ts` makes one, so that no rule lacks a field of it. */
+export type Account = Readonly<Pick<UserStatsDoc, (typeof accountFields)[number]>> & {
+  readonly [isComplete]: true
+}
 
 /** What accounts store. */
 export const accountCollections = {

@@ -1,4 +1,4 @@
-import type { Account } from '../db/collections.ts'
+import { type Account, accountFields } from '../db/collections.ts'
 import type { UserId } from '../lib/ids.ts'
 import { KeptValues } from '../memory/kept-values.ts'
 import type { ProcessMemory } from '../memory/process-memory.ts'
@@ -31,8 +31,12 @@ export class KeptAccounts {
       name: 'accounts',
       follows: ['users', 'user_stats'],
       // Updates of counters are no change of an account.
-      changedBy: ({ collection, operation, key }) =>
-        collection === 'user_stats' && operation === 'update' ? undefined : String(key),
+      changedBy: ({ collection, operation, key, fields = [] }) =>
+        collection === 'user_stats' &&
+        operation === 'update' &&
+        !accountFields.some((name) => fields.includes(name))
+          ? undefined
+          : String(key),
       bytesOf: ({ profile }) => 600 + 2 * JSON.stringify(profile ?? null).length,
     })
   }

@@ -32,11 +32,16 @@ export const statsIn = (docs: readonly UserStatsDoc[]): Map<UserId, Stats> =>
     }),
   )
 
-const accountProjection = Object.fromEntries(accountFields.map((name) => [name, 1]))
+/** Accounts by user. */
+export const accountsIn = (accounts: readonly Account[]): Map<UserId, Account> =>
+  new Map(accounts.map((account) => [account._id as UserId, account]))
 
-/** The accounts in documents that were read with {@link accountFields}, by user. */
-export const accountsIn = (docs: readonly Account[]): Map<UserId, Account> =>
-  new Map(docs.map((doc) => [doc._id as UserId, doc]))
+/**
+ * The account of a user whom a transaction or another read has proven to be live. Undefined if rules know more of
+ * accounts than that they are live: then the account must be read.
+ */
+export const provenAccount = (user: UserId): Account | undefined =>
+  accountFields.every((name) => name === '_id') ? ({ _id: user } as unknown as Account) : undefined
 
 /** The error for a viewer without an account. */
 export const noAccount = (): DomainError =>
@@ -84,7 +89,9 @@ export class UserStats {
   /** Some live accounts at random. One command, which examines few documents of a large collection. */
   async sample(count: number): Promise<UserId[]> {
     const pipeline = [{ $sample: { size: count } }, { $project: { _id: 1 } }]
-    const docs = await this.stats.aggregate<Account>(pipeline, singleBatch).toArray()
+    const docs = await this.stats
+      .aggregate<Pick<UserStatsDoc, '_id'>>(pipeline, singleBatch)
+      .toArray()
     return docs.map(({ _id }) => _id as UserId)
   }
 
@@ -94,9 +101,9 @@ export class UserStats {
 
   private async readAccounts(ids: readonly UserId[], tx?: Tx): Promise<Account[]> {
     const filter = { _id: { $in: [...ids] } }
-    const options = { projection: accountProjection }
-    if (!tx) return findAtOnce<UserStatsDoc, Account>(this.stats, filter, options)
-    return this.stats.find(filter, { ...singleBatch, ...tx, ...options }).toArray()
+    const projection = Object.fromEntries(accountFields.map((name) => [name, 1]))
+    if (!tx) return findAtOnce<UserStatsDoc, Account>(this.stats, filter, { projection })
+    return this.stats.find<Account>(filter, { ...singleBatch, ...tx, projection }).toArray()
   }
 
   /**

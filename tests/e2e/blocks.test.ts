@@ -13,20 +13,12 @@ import {
   type PostRef,
   type UserId,
 } from '../../src/lib/ids.ts'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
-import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 import { useApp } from '../support/app.ts'
-import {
-  BlockedWorld,
-  belongsTo,
-  hiddenTypes,
-  leaksIn,
-  objectsIn,
-} from '../support/blocked-world.ts'
-import { mutationArguments } from '../support/mutation-arguments.ts'
+import { BlockedWorld, belongsTo, leaksIn, objectsIn } from '../support/blocked-world.ts'
 import { share } from '../support/repetition.ts'
-import { type SchemaPath, schemaPaths } from '../support/schema-paths.ts'
+import type { SchemaPath } from '../support/schema-paths.ts'
 import { handle } from '../support/services.ts'
+import { mutationPaths, queryPaths, readPaths, rootOf } from '../support/world-paths.ts'
 
 const app = useApp()
 const [ann, dan, cat, eve] = ['ann', 'dan', 'cat', 'eve'].map(handle) as [
@@ -37,7 +29,6 @@ const [ann, dan, cat, eve] = ['ann', 'dan', 'cat', 'eve'].map(handle) as [
 ]
 const world = new BlockedWorld([ann, dan, cat, eve])
 const mint = new IdMint(Date.now)
-const oldest = '0'.repeat(24) as PostId
 /** The viewer and the other user of the block that ann makes. */
 const sides = [
   [ann, dan],
@@ -63,83 +54,20 @@ beforeAll(async () => {
   for (const [viewer, other] of sides) await app.services.restrictions.mute(viewer, other)
 })
 
-/** Every path of Query. Those through ids and handles begin at `user`, or at the engagement of `actor` with user's post. */
-function queryPaths(user: UserId, actor: UserId): SchemaPath[] {
-  const argumentsOf = (field: string, type: string) => {
-    if (field === 'Query.user') return `(handle: "${user}")`
-    if (field === 'Query.node' || field === 'Query.post')
-      return `(id: "${world.idOf(type, user, actor)}")`
-    if (field === 'Query.timelineNews')
-      return `(since: "${pollCursors.encode(startingAt(oldest))}")`
-    if (field === 'Query.nodes') return `(ids: ["${world.idOf(type, user, actor)}"])`
-    return ''
-  }
-  return schemaPaths({ root: 'Query', targets: hiddenTypes, argumentsOf, everywhere: true })
-}
-
-/** Every path of Mutation. An absent comment has an id that no comment has. */
-function mutationPaths(viewer: UserId, other: UserId, more: { id?: string; absent?: boolean }) {
-  const key = mint.next<EngagementId>()
-  const commentId = more.absent
-    ? engagementNodeId({ kind: 'comments', post: world.postOf(other), key })
-    : world.idOf('Comment', other, viewer)
-  const values = {
-    user: { handle: other },
-    users: [{ handle: other }],
-    postId: postNodeId(world.postOf(other)),
-    commentId,
-    text: world.textBy(viewer),
-    name: `name of ${viewer}`,
-    groups: ['close'],
-  }
-  const argumentsOf = (field: string) => {
-    const [type, mutation = ''] = field.split('.')
-    // Below the viewer, the fields are those of queries. One of the payloads is enough.
-    if (mutation === 'viewer' && type !== 'BlockUserPayload') return undefined
-    if (type !== 'Mutation') return ''
-    // The viewer keeps the account and the post, and is no server. The paths of their payloads are those of other mutations.
-    if (['createUser', 'createUsers', 'deleteUser', 'deletePost'].includes(mutation))
-      return undefined
-    const clientMutationId = more.id && `${more.id} ${mutation}`
-    return mutationArguments(mutation, { ...values, clientMutationId })
-  }
-  const options = { targets: hiddenTypes, argumentsOf, everywhere: true, depthMax: 3 }
-  // Below the lists of a payload, the fields are those of queries.
-  return schemaPaths({ root: 'Mutation', ...options })
-}
-
-const rootOf = ({ selection }: SchemaPath) => /^\w+/.exec(selection)?.[0] ?? ''
-
-/** The data of several paths, each under the name of its root field. Five paths are one request. */
-async function readPaths(
-  as: UserId,
-  operation: 'query' | 'mutation',
-  paths: readonly SchemaPath[],
-) {
-  const found: { path: SchemaPath; data: Record<string, unknown>; codes: string[] }[] = []
-  for (let from = 0; from < paths.length; from += 5) {
-    const some = paths.slice(from, from + 5)
-    const query = `${operation} { ${some.map(({ selection }, at) => `p${at}: ${selection}`).join(' ')} }`
-    const { data, errors } = await app.send({ as, query })
-    some.forEach((path, at) => {
-      const own = errors.filter((error) => !error.path || error.path[0] === `p${at}`)
-      const codes = own.map(({ extensions }) => extensions.code)
-      found.push({ path, data: { [rootOf(path)]: data?.[`p${at}`] }, codes })
-    })
-  }
-  return found
-}
+/** A comment that does not exist. */
+const absentComment = (post: PostRef) =>
+  engagementNodeId({ kind: 'comments', post, key: mint.next<EngagementId>() })
 
 const placesOf = (paths: readonly SchemaPath[]) =>
   paths.map(({ name }) => name.replace(/.*\//, '').replace(/\(.*/, ''))
 
 test('without a block, each field of the schema shows the other user or content of the other user', async () => {
   await unblock()
-  const queries = [...queryPaths(dan, cat), ...queryPaths(cat, dan)]
-  const mutations = mutationPaths(eve, dan, {}).filter((path) => rootOf(path) !== 'blockUser')
+  const queries = [...queryPaths(world, dan, cat), ...queryPaths(world, cat, dan)]
+  const mutations = mutationPaths(world, eve, dan).filter((path) => rootOf(path) !== 'blockUser')
   const shown = [
-    ...(await readPaths(eve, 'query', queries)),
-    ...(await readPaths(eve, 'mutation', mutations)),
+    ...(await readPaths(app, eve, 'query', queries)),
+    ...(await readPaths(app, eve, 'mutation', mutations)),
   ].flatMap(({ data, path }) => objectsIn({ __typename: path.name.split('.')[0], ...data }, ''))
   const seen = new Set(shown.filter((one) => belongsTo(one, dan, eve)).map(({ place }) => place))
   // Everyone follows everyone, so the viewer has no suggestions.
@@ -154,8 +82,8 @@ test.each(share(1, sides))(
   'a block hides from %s on every path of Query what belongs to %s',
   async (viewer, hidden) => {
     await block()
-    const paths = [...queryPaths(hidden, cat), ...queryPaths(cat, hidden)]
-    const found = await readPaths(viewer, 'query', paths)
+    const paths = [...queryPaths(world, hidden, cat), ...queryPaths(world, cat, hidden)]
+    const found = await readPaths(app, viewer, 'query', paths)
     const leaks = found.flatMap(({ path, data, codes }) => {
       expect([path.name, codes]).toEqual([path.name, []])
       return leaksIn(data, 'Query', hidden, viewer).map((leak) => `${path.name}: ${leak}`)
@@ -174,6 +102,7 @@ test.each(share(1, sides, 1))(
         await before()
         all.push(
           ...(await readPaths(
+            app,
             viewer,
             'mutation',
             paths.filter((one) => rootOf(one) === root),
@@ -187,10 +116,11 @@ test.each(share(1, sides, 1))(
       await unblock()
       await app.services.follows.follow(viewer, hidden)
     }
-    await runEach(mutationPaths(viewer, hidden, { id }), open)
-    const repeated = await runEach(mutationPaths(viewer, hidden, { id }), block)
-    const isOpen = (path: SchemaPath) => rootOf(path) === 'unblockUser'
-    const fresh = mutationPaths(viewer, hidden, { absent: true }).filter((path) => !isOpen(path))
+    await runEach(mutationPaths(world, viewer, hidden, { id }), open)
+    const repeated = await runEach(mutationPaths(world, viewer, hidden, { id }), block)
+    const commentId = absentComment(world.postOf(hidden))
+    const without = /^unblockUser$/
+    const fresh = mutationPaths(world, viewer, hidden, { commentId, without })
     for (const { path, data, codes } of [...repeated, ...(await runEach(fresh, block))]) {
       expect(codes, path.name).not.toContain('INTERNAL_SERVER_ERROR')
       leaks.push(

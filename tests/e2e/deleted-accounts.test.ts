@@ -1,16 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { postNodeId, userNodeId } from '../../src/graphql/node-id.ts'
-import type { PostId, PostRef, UserId } from '../../src/lib/ids.ts'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
-import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
+import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { useApp } from '../support/app.ts'
-import { BlockedWorld, belongsTo, hiddenTypes, objectsIn } from '../support/blocked-world.ts'
+import { BlockedWorld, belongsTo, objectsIn } from '../support/blocked-world.ts'
 import { labelsOf } from '../support/commands.ts'
 import { recorded } from '../support/mongo.ts'
-import { mutationArguments } from '../support/mutation-arguments.ts'
 import { share } from '../support/repetition.ts'
-import { type SchemaPath, schemaPaths } from '../support/schema-paths.ts'
 import { handle, openAccounts } from '../support/services.ts'
+import { mutationPaths, queryPaths, readPaths } from '../support/world-paths.ts'
 
 const app = useApp()
 const [ann, dan, cat, eve] = ['ann', 'dan', 'cat', 'eve'].map(handle) as [
@@ -23,64 +20,10 @@ const world = new BlockedWorld([ann, dan, cat, eve])
 /** Follows the four, so that each of them is suggested to someone. */
 const newcomer = handle('newcomer')
 const nobody = handle('nobody')
-const oldest = '0'.repeat(24) as PostId
 /** The prefix of the clientMutationIds of mutations that are repeated. */
 const id = 'before the deletion'
-
-function queryPaths(user: UserId, actor: UserId): SchemaPath[] {
-  const argumentsOf = (field: string, type: string) => {
-    if (field === 'Query.user') return `(handle: "${user}")`
-    if (field === 'Query.node' || field === 'Query.post')
-      return `(id: "${world.idOf(type, user, actor)}")`
-    if (field === 'Query.timelineNews')
-      return `(since: "${pollCursors.encode(startingAt(oldest))}")`
-    if (field === 'Query.nodes') return `(ids: ["${world.idOf(type, user, actor)}"])`
-    return ''
-  }
-  return schemaPaths({ root: 'Query', targets: hiddenTypes, argumentsOf, everywhere: true })
-}
-
-/** Every mutation of a viewer on another user, the user's post and the viewer's comment under it. */
-function mutationPaths(viewer: UserId, other: UserId): SchemaPath[] {
-  const values = {
-    user: { handle: other },
-    users: [{ handle: other }],
-    postId: postNodeId(world.postOf(other)),
-    commentId: world.idOf('Comment', other, viewer),
-    ...{ text: world.textBy(viewer), name: `name of ${viewer}`, groups: ['close'] },
-  }
-  const argumentsOf = (field: string) => {
-    const [type, mutation = ''] = field.split('.')
-    if (mutation === 'viewer' && type !== 'BlockUserPayload') return undefined
-    if (type !== 'Mutation') return ''
-    // The viewer keeps the account and the post, and is no server. No block hides what a deletion hides.
-    if (/^(create|delete)User|^createUsers$|^deletePost$|lockUser$/.test(mutation)) return undefined
-    return mutationArguments(mutation, { ...values, clientMutationId: `${id} ${mutation}` })
-  }
-  const options = { targets: hiddenTypes, argumentsOf, everywhere: true, depthMax: 3 }
-  return schemaPaths({ root: 'Mutation', ...options })
-}
-
-const rootOf = ({ selection }: SchemaPath) => /^\w+/.exec(selection)?.[0] ?? ''
-
-async function readPaths(
-  as: UserId | undefined,
-  operation: 'query' | 'mutation',
-  paths: readonly SchemaPath[],
-) {
-  const all: { path: SchemaPath; data: Record<string, unknown>; codes: string[] }[] = []
-  for (let from = 0; from < paths.length; from += 5) {
-    const some = paths.slice(from, from + 5)
-    const query = `${operation} { ${some.map(({ selection }, at) => `p${at}: ${selection}`).join(' ')} }`
-    const { data, errors } = await app.send({ as, query })
-    some.forEach((path, at) => {
-      const own = errors.filter((error) => !error.path || error.path[0] === `p${at}`)
-      const codes = own.map(({ extensions }) => extensions.code)
-      all.push({ path, data: { [rootOf(path)]: data?.[`p${at}`] }, codes })
-    })
-  }
-  return all
-}
+/** No block hides what a deletion hides. */
+const options = { id, without: /lockUser$/ }
 
 /** The places in an answer where an edge has no node, or an entry no user. */
 function holesIn(value: unknown, place: string): string[] {
@@ -123,7 +66,8 @@ beforeAll(async () => {
   await openAccounts(app.services, [newcomer])
   await follows.follow(newcomer, eve)
   await restrictions.mute(cat, dan)
-  for (const viewer of [eve, dan]) await readPaths(viewer, 'mutation', mutationPaths(viewer, dan))
+  for (const viewer of [eve, dan])
+    await readPaths(app, viewer, 'mutation', mutationPaths(world, viewer, dan, options))
   for (const kind of ['likes', 'shares'] as const)
     for (const viewer of [eve, cat])
       await app.services.engagements.add(kind, viewer, world.postOf(dan))
@@ -134,8 +78,13 @@ beforeAll(async () => {
 test.each(share(1, readers))(
   'no path of Query shows %s anything of a deleted account',
   async (_, as) => {
-    const paths = [...queryPaths(dan, cat), ...queryPaths(cat, dan), ...queryPaths(eve, dan)]
-    const traces = (await readPaths(as, 'query', paths)).flatMap(({ path, data, codes }) => {
+    const pairs = [
+      [dan, cat],
+      [cat, dan],
+      [eve, dan],
+    ] as const
+    const paths = pairs.flatMap(([user, actor]) => queryPaths(world, user, actor))
+    const traces = (await readPaths(app, as, 'query', paths)).flatMap(({ path, data, codes }) => {
       if (as === eve) expect([path.name, codes]).toEqual([path.name, []])
       return tracesIn(data, 'Query', dan).map((trace) => `${path.name}: ${trace}`)
     })
@@ -146,7 +95,12 @@ test.each(share(1, readers))(
 test.each(share(1, senders))(
   'a repeated mutation shows %s nothing of a deleted account',
   async (_, viewer) => {
-    const repeated = await readPaths(viewer, 'mutation', mutationPaths(viewer, dan))
+    const repeated = await readPaths(
+      app,
+      viewer,
+      'mutation',
+      mutationPaths(world, viewer, dan, options),
+    )
     const traces = repeated.flatMap(({ path, data }) =>
       tracesIn(data, 'Mutation', dan).map((trace) => `${path.name}: ${trace}`),
     )
@@ -159,11 +113,11 @@ test.each(share(1, senders))(
 )
 
 test('a mutation that is new shows nothing of a deleted account', async () => {
-  const fresh = mutationPaths(eve, dan).map((path) => ({
+  const fresh = mutationPaths(world, eve, dan, options).map((path) => ({
     ...path,
     selection: path.selection.replaceAll(id, 'after the deletion'),
   }))
-  const traces = (await readPaths(eve, 'mutation', fresh)).flatMap(({ path, data, codes }) => {
+  const traces = (await readPaths(app, eve, 'mutation', fresh)).flatMap(({ path, data, codes }) => {
     expect(codes, path.name).not.toContain('INTERNAL_SERVER_ERROR')
     return tracesIn(data, 'Mutation', dan).map((trace) => `${path.name}: ${trace}`)
   })
@@ -171,12 +125,12 @@ test('a mutation that is new shows nothing of a deleted account', async () => {
 })
 
 test('a repeated mutation shows nothing of a post that was deleted', async () => {
-  const paths = mutationPaths(ann, cat)
-  const first = await readPaths(ann, 'mutation', paths)
+  const paths = mutationPaths(world, ann, cat, options)
+  const first = await readPaths(app, ann, 'mutation', paths)
   const isOfPost = (data: object) => JSON.stringify(data).includes(`"by ${cat} `)
   expect(first.some(({ data }) => isOfPost(data))).toBe(true)
   await app.services.posts.delete(cat, world.postOf(cat))
-  const repeated = await readPaths(ann, 'mutation', paths)
+  const repeated = await readPaths(app, ann, 'mutation', paths)
   expect(repeated.filter(({ codes }) => codes.length > 0)).toEqual([])
   expect(repeated.filter(({ data }) => isOfPost(data)).map(({ path }) => path.name)).toEqual([])
 })

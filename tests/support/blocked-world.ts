@@ -130,7 +130,8 @@ export function leaksIn(data: object, root: string, hidden: UserId, viewer: User
   return [...leaks, ...marks.filter((mark) => text.includes(mark))]
 }
 
-function isReduced(user: Shown['object']): boolean {
+/** Whether an answer shows no more of a user than what a block leaves. */
+export function isReduced(user: Shown['object']): boolean {
   const lists = Object.values(user).filter(
     (value): value is { edges: unknown; totalCount?: unknown } =>
       typeof value === 'object' && value !== null && 'edges' in value,
@@ -141,5 +142,5 @@ function isReduced(user: Shown['object']): boolean {
   )
   const profile = [user.bio, user.avatarUrl, user.bannerUrl]
   const hidden = [...profile, user.followerCount, user.followingCount, user.postCount]
-  return isEmpty && user.name === user.handle && hidden.every((value) => value === null)
+  return isEmpty && user.name === user.handle && hidden.every((value) => value == null)
 }

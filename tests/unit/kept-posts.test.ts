@@ -12,11 +12,12 @@ import { ProcessMemory } from '../../src/memory/process-memory.ts'
 import { KeptPosts } from '../../src/posts/kept-posts.ts'
 import type { TimelineItem } from '../../src/timeline/pages/page.ts'
 import type { KeptAccount } from '../../src/users/kept-accounts.ts'
+import { provenAccount } from '../../src/users/stats.ts'
 
 const schema = createSchema()
 const author = 'ada' as UserId
 const profile = { id: author, handle: 'ada' as Handle, name: 'Ada', createdAt: new Date(0) }
-const account: KeptAccount = { account: {} as Account, profile }
+const account: KeptAccount = { account: provenAccount(author) as Account, profile }
 const post = {
   ...{ id: '0123456789abcdef01234567' as PostId, author, text: 'hello' },
   ...{ createdAt: new Date(0), attachments: [], facets: [] },
@@ -39,7 +40,9 @@ function keptPosts() {
       by: author,
       reason: 'POSTED',
     }
-    const facts = [{ accounts: new Map([[author, account]]), followed: new Set() }]
+    const live = new Map([[author, account.account]])
+    const accounts = new Map([[author, account]])
+    const facts = [{ accounts, live, followed: new Set(), restrictions: new Map() }]
     const services = {
       feed: { checkRequest: () => ({}), timeline: async () => ({ items: [item], facts }) },
       keptPosts: {

@@ -8,6 +8,7 @@ import {
 import type { Projection, TimelinePage, TimelineRequest } from '../../timeline/pages/page.ts'
 import type { PageFacts } from '../../timeline/pages/page-facts.ts'
 import type { KeptAccount } from '../../users/kept-accounts.ts'
+import { isShown } from '../../visibility/rules.ts'
 import type { PlannedServices } from './field-plan.ts'
 import type { PostPlan, ReaderFacts, ShownPost } from './post-plan.ts'
 
@@ -39,6 +40,8 @@ export async function readPlannedPage(
 ): Promise<PlannedPage | undefined> {
   const page = await feed.timeline(reader, request)
   const authors = accountsIn(page.facts)
+  if (!showsAll(page.facts, reader, new Set(page.items.map(({ post }) => post.author))))
+    return undefined
   if (!page.items.every(({ post }) => isRenderable(post, request.projection, authors)))
     return undefined
   const accountOf = (author: UserId) => authors.get(author) as KeptAccount
@@ -67,6 +70,23 @@ export const accountsIn = (facts: readonly PageFacts[]): ReadonlyMap<UserId, Kep
   facts.length === 1 && facts[0]
     ? facts[0].accounts
     : new Map(facts.flatMap(({ accounts }) => [...accounts]))
+
+/**
+ * Whether the reader may see the posts and profiles of authors whom a timeline shows also elsewhere. Otherwise only
+ * graphql-js answers, which leaves out or reduces what a rule hides.
+ */
+export const showsAll = (
+  facts: readonly PageFacts[],
+  reader: UserId,
+  authors: Iterable<UserId>,
+): boolean => {
+  for (const user of authors) {
+    const known = facts.filter(({ accounts }) => accounts.has(user))
+    for (const purpose of ['POST', 'PERSON'] as const)
+      if (!known.every((some) => isShown(purpose, reader, { user }, some))) return false
+  }
+  return true
+}
 
 /** Whether the reader follows an author, as a read found. */
 export const isFollowedIn = (facts: readonly PageFacts[], author: UserId): boolean =>

@@ -2,6 +2,7 @@ import { type Core, defineFeature } from '../feature.ts'
 import { checkListEntries } from '../integrity/invariants/list-entries.ts'
 import { checkPostLists } from '../integrity/invariants/post-lists.ts'
 import type { PostId } from '../lib/ids.ts'
+import type { Posts } from '../posts/posts.ts'
 import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
 import type { Admission } from '../visibility/visibility.ts'
@@ -24,6 +25,7 @@ export const engagement = defineFeature({
       readonly stats: UserStats
       readonly handles: Handles
       readonly admission: Admission
+      readonly posts: Posts
     },
   ) => {
     const { collections, config } = core
@@ -37,7 +39,7 @@ export const engagement = defineFeature({
       }),
       engagementReader: reader,
       summaries: new EngagementSummaries(collections),
-      liked: likedPosts(userIndex, reader),
+      liked: likedPosts(userIndex, reader, core.posts),
       orphaned: new OrphanedEngagement(collections.overflow, userIndex),
     }
   },

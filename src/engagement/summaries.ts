@@ -1,11 +1,11 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections, PerKind, PostDoc } from '../db/collections.ts'
+import type { Collections, PerKind, PostDoc, PostFacts } from '../db/collections.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { Document, ObjectId } from '../db/mongo.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { shareReads } from '../db/shared-reads.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
-import { contentFields, contentProjection, type Post, toPost } from '../posts/post.ts'
+import { contentFields, contentProjection, factsOf, type Post, toPost } from '../posts/post.ts'
 import { type KindKeyedBy, kinds, viewerFields } from './kinds.ts'
 
 /** The kinds of which a user has at most one entry in a list. */
@@ -17,8 +17,8 @@ export interface EngagementSummary {
   readonly counts: PerKind
   /** The kinds of which the viewer has an entry. Undefined if no viewer was given. */
   readonly viewerHas: ReadonlySet<ViewerKind> | undefined
-  /** The post, if its content was asked for: only its reference if its document is malformed. */
-  readonly post?: Post | PostRef | undefined
+  /** The post, if its content was asked for: only what rules know if its document is malformed. */
+  readonly post?: Post | PostFacts | undefined
 }
 
 /** The posts that a request asks about. */
@@ -81,7 +81,7 @@ export class EngagementSummaries {
         // An id with another author names no post.
         if (post?.author !== author) return []
         const viewerHas = viewer === undefined ? undefined : entriesIn(summaries, viewer, id)
-        const content = isUnknown.has(id) ? (toPost(post) ?? { id, author }) : undefined
+        const content = isUnknown.has(id) ? (toPost(post) ?? factsOf(post)) : undefined
         return [[id, { counts: post.counts ?? {}, viewerHas, post: content }] as const]
       }),
     )

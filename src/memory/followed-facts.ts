@@ -1,10 +1,10 @@
-import { accountFields, type CollectionName } from '../db/collections.ts'
+import { accountFields, type CollectionName, postFactFields } from '../db/collections.ts'
 import type { Followed } from './followed.ts'
 
 /**
  * Every fact that processes keep in memory, by its collection: the log's stream has its changes, and nothing else.
  * Whatever writes such a fact must change the named document in the same transaction.
- * - `posts`: that a post exists, and its content. Its counts are read for each answer.
+ * - `posts`: that a post exists, what else rules know of it, and its content. Its counts are read for each answer.
  * - `users`: profiles and handles.
  * - `user_stats`: that an account is live, and what else rules know of it; and the relations of its user. Follows change
  *   `following`, mutes and blocks `guard`, and repairs `repairs`.
@@ -14,7 +14,7 @@ export const followedFacts = [
   {
     collection: 'posts',
     inserts: true,
-    updates: ['author', 'text', 'facets', 'attachments'],
+    updates: [...postFactFields.filter((name) => name !== '_id'), 'text', 'facets', 'attachments'],
     carries: ['author'],
   },
   { collection: 'users', inserts: false, updates: 'all', carries: [] },

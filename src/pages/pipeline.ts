@@ -1,6 +1,7 @@
-import { neighbour, type PostRef, type TimeId, type UserId } from '../lib/ids.ts'
+import type { PostFacts } from '../db/collections.ts'
+import { neighbour, type PostId, type PostRef, type TimeId, type UserId } from '../lib/ids.ts'
 import type { Page, Range, Window } from '../lib/page.ts'
-import type { UserPurpose, Visibility } from '../visibility/visibility.ts'
+import type { PostPurpose, UserPurpose, Visibility } from '../visibility/visibility.ts'
 
 /** Whose list it is: a user's, that of a post, which is its author's, or that of something that is no user's, such as a tag. */
 export type Owner = UserId | PostRef | { readonly name: string }
@@ -40,6 +41,14 @@ export const shownWithUser = <Item>(purpose: UserPurpose, userOf: (item: Item) =
     visibility?.hiddenAmong(purpose, items.map(userOf)),
   present: (item: Item, hidden: ReadonlySet<UserId> | undefined) =>
     hidden?.has(userOf(item)) ? undefined : item,
+})
+
+/** The same of a list of posts: one shows if the viewer may see the post. */
+export const shownWithPost = <Item extends PostFacts>(purpose: PostPurpose) => ({
+  loadFacts: async (posts: readonly Item[], visibility: Visibility | undefined) =>
+    visibility?.shownAmong(purpose, posts),
+  present: (post: Item, shown: ReadonlySet<PostId> | undefined) =>
+    shown === undefined || shown.has(post.id) ? post : undefined,
 })
 
 /** The most candidates of an owner that one round of {@link readRange} reads. */

@@ -2,6 +2,7 @@ import { collectionOf } from '../db/collection-spec.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { count, id, list, object, type Shape, set, text, whole } from '../db/shape.ts'
 import { type EngagementKind, kinds, perKind } from '../engagement/kinds.ts'
+import type { PostRef } from '../lib/ids.ts'
 
 export interface AttachmentDoc {
   readonly url: string
@@ -59,6 +60,17 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   /** Raised by writes that change nothing else of the post but must collide with other writes. */
   readonly guard?: number
 }
+
+/** What rules of visibility know of an existing post. With a further field, reads of existing posts are no longer covered. */
+export const postFactFields = ['_id', 'author'] as const satisfies readonly (keyof PostDoc)[]
+
+type PostFactField = (typeof postFactFields)[number]
+declare const isComplete: unique symbol
+/** An existing post with all {@link postFactFields}. Only `post.ts` makes one, so that no rule lacks a field of it. */
+export type PostFacts = PostRef &
+  Readonly<Pick<PostDoc, Exclude<PostFactField, '_id' | 'author'>>> & {
+    readonly [isComplete]: true
+  }
 
 const facets = list(
   object(

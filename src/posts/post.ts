@@ -1,4 +1,4 @@
-import type { PerKind, PostDoc } from '../db/collections.ts'
+import { type PerKind, type PostDoc, type PostFacts, postFactFields } from '../db/collections.ts'
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { type CountField, countFields } from '../engagement/kinds.ts'
@@ -6,23 +6,28 @@ import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Content } from './content.ts'
 
 /** A post as everyone sees it. */
-export interface Post extends PostRef, Content, Readonly<Record<CountField, number>> {
+export interface Post extends PostFacts, Content, Readonly<Record<CountField, number>> {
   readonly createdAt: Date
 }
 
-/** What is read of a post: never the lists within it, which would make popular posts dear. */
-export const contentFields = ['text', 'facets', 'attachments', 'counts'] as const
-/** The same as a projection. */
-export const contentProjection = {
-  author: 1,
-  text: 1,
-  facets: 1,
-  attachments: 1,
-  counts: 1,
-} as const
+/** What rules know of a post beyond its name. */
+const furtherFacts = postFactFields.filter((name) => name !== '_id' && name !== 'author')
 
+/** What is read of a post: never the lists within it, which would make popular posts dear. */
+export const contentFields = [
+  ...(['text', 'facets', 'attachments', 'counts'] as const),
+  ...furtherFacts,
+] as const
+const projectionOf = (fields: readonly (keyof PostDoc)[]): Readonly<Record<string, 1>> =>
+  Object.fromEntries(['author', ...fields].map((name) => [name, 1]))
+/** The same as a projection. */
+export const contentProjection = projectionOf(contentFields)
+/** {@link postFactFields} as a projection. */
+export const factsProjection = projectionOf(furtherFacts)
+
+type FactsDoc = Pick<PostDoc, (typeof postFactFields)[number]>
 /** A document that was read with {@link contentProjection}. */
-export type ContentDoc = Pick<PostDoc, keyof typeof contentProjection | '_id'>
+export type ContentDoc = FactsDoc & Pick<PostDoc, (typeof contentFields)[number]>
 
 /** A post's name, from its document. */
 export const toRef = ({ _id, author }: Pick<PostDoc, '_id' | 'author'>): PostRef => ({
@@ -30,9 +35,20 @@ export const toRef = ({ _id, author }: Pick<PostDoc, '_id' | 'author'>): PostRef
   author: author as UserId,
 })
 
+/** What rules know of the post of a document that was read with {@link factsProjection}. */
+export const factsOf = (doc: FactsDoc): PostFacts =>
+  Object.assign(toRef(doc), ...furtherFacts.map((name) => ({ [name]: doc[name] })))
+
+/**
+ * What rules know of a post that another read has proven to exist. Undefined if they know more than its name: then the
+ * post must be read.
+ */
+export const provenPost = (post: PostRef): PostFacts | undefined =>
+  furtherFacts.length === 0 ? (post as PostFacts) : undefined
+
 /** The post of a document. Undefined if it cannot be shown: its document is malformed. */
 export function toPost(doc: ContentDoc): Post | undefined {
-  const ref = toRef(doc)
+  const facts = factsOf(doc)
   const { text, attachments } = doc
   const hasNone = attachments === undefined || attachments === null
   if (text === undefined || !fieldsConform('posts', { text, ...(!hasNone && { attachments }) }))
@@ -40,11 +56,11 @@ export function toPost(doc: ContentDoc): Post | undefined {
   const facets =
     doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined
   return {
-    ...ref,
+    ...facts,
     text,
     ...(facets ? { facets } : {}),
     attachments: attachments ?? [],
-    createdAt: timeOf(ref.id),
+    createdAt: timeOf(facts.id),
     ...countsOf(doc.counts),
   }
 }

@@ -1,5 +1,10 @@
 import { singleBatch } from '../db/client.ts'
-import type { Collections, PostDoc } from '../db/collections.ts'
+import {
+  type Collections,
+  type PostDoc,
+  type PostFacts,
+  postFactFields,
+} from '../db/collections.ts'
 import { lockedAgain } from '../db/collisions.ts'
 import { findAtOnce } from '../db/find-at-once.ts'
 import type { GroupCommitBounds } from '../db/group-commit.ts'
@@ -13,7 +18,7 @@ import { DomainError } from '../errors.ts'
 import type { Pause } from '../jobs/runner.ts'
 import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import type { Range } from '../lib/page.ts'
-import { type List, shownWithUser } from '../pages/pipeline.ts'
+import { type List, shownWithPost } from '../pages/pipeline.ts'
 import type { SplitRemoval } from '../users/deletion.ts'
 import type { Handles } from '../users/handles.ts'
 import {
@@ -23,7 +28,16 @@ import {
   type GivenAttachment,
   resolveMentions,
 } from './content.ts'
-import { contentFields, contentProjection, type Post, toPost, toRef } from './post.ts'
+import {
+  contentFields,
+  contentProjection,
+  factsOf,
+  factsProjection,
+  type Post,
+  provenPost,
+  toPost,
+  toRef,
+} from './post.ts'
 import {
   type NewPost,
   type Published,
@@ -167,17 +181,17 @@ export class Posts {
    * The posts of each author, newest first. A read is one command.
    * @param content false reads only ids, from the index.
    */
-  byAuthor(content: boolean): List<UserId, Post | PostRef> {
+  byAuthor(content: boolean): List<UserId, Post | PostFacts> {
     const list = {
       collection: this.parts.collections.posts,
       owner: 'author' as const,
-      fields: ['_id', 'author', ...(content ? contentFields : [])] as (keyof PostDoc)[],
-      toItem: (doc: PostDoc) => (content ? toPost(doc) : undefined) ?? toRef(doc),
+      fields: [...postFactFields, ...(content ? contentFields : [])] as (keyof PostDoc)[],
+      toItem: (doc: PostDoc) => (content ? toPost(doc) : undefined) ?? factsOf(doc),
     }
     return {
       read: (authors, range, past) => rangesByOwner(list, authors, range, past),
       placeOf: ({ id }) => id,
-      ...shownWithUser('POST', ({ author }: Post | PostRef) => author),
+      ...shownWithPost<Post | PostFacts>('POST'),
     }
   }
 
@@ -223,18 +237,27 @@ export class Posts {
     return docs.map(toRef)
   }
 
-  /** The ids of the existing posts among `refs`. One covered command with the shard key, none without posts. */
-  async existing(refs: readonly PostRef[]): Promise<Set<PostId>> {
-    if (refs.length === 0) return new Set()
+  /** The existing posts among `refs`. One covered command with the shard key, none without posts. */
+  async existing(refs: readonly PostRef[]): Promise<Map<PostId, PostFacts>> {
+    if (refs.length === 0) return new Map()
     const authorOf = new Map(refs.map(({ id, author }) => [id, author]))
     const authors = [...new Set(refs.map(({ author }) => author))]
     const docs = await findAtOnce(
       this.parts.collections.posts,
       { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
-      { projection: { author: 1 }, limit: authorOf.size, hint: { _id: 1, author: 1 } },
+      { projection: factsProjection, limit: authorOf.size, hint: { _id: 1, author: 1 } },
     )
-    const found = docs.map(toRef).filter(({ id, author }) => authorOf.get(id) === author)
-    return new Set(found.map(({ id }) => id))
+    const found = docs.map(factsOf).filter(({ id, author }) => authorOf.get(id) === author)
+    return new Map(found.map((post) => [post.id, post]))
+  }
+
+  /**
+   * What rules know of posts that another read has proven to exist, of those that still do. None, or the command of
+   * {@link existing} if rules know more of posts than their names.
+   */
+  async factsOfProven(refs: readonly PostRef[]): Promise<readonly PostFacts[]> {
+    const proven = refs.flatMap((ref) => provenPost(ref) ?? [])
+    return proven.length === refs.length ? proven : [...(await this.existing(refs)).values()]
   }
 
   /** The authors of the existing posts among `ids`. One covered command to all shards, only for entries without an author. */

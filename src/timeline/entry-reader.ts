@@ -16,7 +16,7 @@ export class EntryReader {
   private readonly loadNewest: (
     authors: readonly UserId[],
   ) => Promise<ReadonlyMap<string, readonly PostRef[]>>
-  private readonly loadExisting: (refs: readonly PostRef[]) => Promise<Set<PostId>>
+  private readonly loadExisting: Posts['existing']
 
   constructor(
     private readonly posts: Posts,

@@ -37,8 +37,8 @@ export const accountsIn = (accounts: readonly Account[]): Map<UserId, Account> =
   new Map(accounts.map((account) => [account._id as UserId, account]))
 
 /**
- * The account of a user whom a transaction or another read has proven to be live. Undefined if rules know more of
- * accounts than that they are live: then the account must be read.
+ * The account of a user, if a transaction or another read has proven that it is live. Undefined if rules know more of
+ * accounts than that: then the account must be read.
  */
 export const provenAccount = (user: UserId): Account | undefined =>
   accountFields.every((name) => name === '_id') ? ({ _id: user } as unknown as Account) : undefined

@@ -1,4 +1,4 @@
-import type { Account, RestrictionDoc } from '../db/collections.ts'
+import type { Account, PostFacts, RestrictionDoc } from '../db/collections.ts'
 import type { PostId, UserId } from '../lib/ids.ts'
 
 /** A restriction between two users, from the view of the first. */
@@ -51,7 +51,7 @@ export interface Facts {
   /** The mutes and blocks between the viewer and users. */
   readonly restrictions: ReadonlyMap<UserId, ReadonlySet<RestrictionKind>>
   /** The existing posts. */
-  readonly posts: Among<PostId>
+  readonly posts: ReadonlyMap<PostId, PostFacts>
 }
 
 /** A reason to hide a subject from a viewer. */

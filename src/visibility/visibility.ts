@@ -1,7 +1,7 @@
-import type { RestrictionDoc } from '../db/collections.ts'
+import type { PostFacts, RestrictionDoc } from '../db/collections.ts'
 import type { Tx } from '../db/mongo.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { UserId } from '../lib/ids.ts'
+import type { PostId, UserId } from '../lib/ids.ts'
 import {
   type FactFor,
   type Facts,
@@ -52,6 +52,11 @@ export interface KeptReads {
 /** The purposes that {@link FactReads} decide. */
 export type UserPurpose = {
   [P in Purpose]: FactFor<P> extends keyof FactReads ? P : never
+}[Purpose]
+
+/** The purposes that {@link FactReads} and what is known of posts decide. */
+export type PostPurpose = {
+  [P in Purpose]: FactFor<P> extends keyof FactReads | 'posts' ? P : never
 }[Purpose]
 
 /**
@@ -122,6 +127,17 @@ export class Visibility {
   async hiddenAmong(purpose: UserPurpose, users: readonly UserId[]): Promise<Set<UserId>> {
     const facts = await this.load(purpose, users)
     return new Set(users.filter((user) => !isShown(purpose, this.viewer, { user }, facts)))
+  }
+
+  /** The ids of the posts that a purpose is allowed for. The reads of {@link load}, for their authors. */
+  async shownAmong(purpose: PostPurpose, posts: readonly PostFacts[]): Promise<Set<PostId>> {
+    const authors = posts.map(({ author }) => author)
+    const known = { posts: new Map(posts.map((post) => [post.id, post])) }
+    const facts = { ...(await this.load(purpose, authors)), ...known }
+    const shown = posts.filter(({ id, author }) =>
+      isShown(purpose, this.viewer, { user: author, post: id }, facts),
+    )
+    return new Set(shown.map(({ id }) => id))
   }
 }
 

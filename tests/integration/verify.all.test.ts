@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { PostFacts } from '../../src/db/collections.ts'
 import { toObjectId } from '../../src/db/object-id.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { materialisedNames as everyStrategy } from '../../src/timeline/strategies/list.ts'
@@ -193,7 +194,7 @@ describe('a stored timeline', () => {
 
   test('verify reports extra posts and a wrong order of a stored timeline', async () => {
     const { services } = harness
-    const post = { id: 'f'.repeat(24), author: 'mallory' } as PostRef
+    const post = { id: 'f'.repeat(24), author: 'mallory' } as PostFacts
     const foreign = { at: post.id, post, by: post.author, reason: 'POSTED' } as const
     const timeline: typeof services.feed.timeline = async (reader, request) => {
       const page = await services.feed.timeline(reader, request)

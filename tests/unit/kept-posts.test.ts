@@ -42,7 +42,8 @@ function keptPosts() {
     }
     const live = new Map([[author, account.account]])
     const accounts = new Map([[author, account]])
-    const facts = [{ accounts, live, followed: new Set(), restrictions: new Map() }]
+    const posts = new Map([[post.id, post]])
+    const facts = [{ accounts, live, posts, followed: new Set(), restrictions: new Map() }]
     const services = {
       feed: { checkRequest: () => ({}), timeline: async () => ({ items: [item], facts }) },
       keptPosts: {

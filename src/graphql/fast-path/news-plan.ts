@@ -5,7 +5,7 @@ import type { News } from '../../timeline/pages/news.ts'
 import type { User } from '../../users/profile.ts'
 import type { FieldPlan } from './field-plan.ts'
 import { type Field, fieldsOf, type Scope, Unplanned } from './fields.ts'
-import { accountsIn, isFollowedIn, showsAll } from './planned-page.ts'
+import { accountsIn, isFollowedIn, isShownPerson } from './planned-page.ts'
 import { planAuthor } from './post-plan.ts'
 
 /** News to render. */
@@ -37,7 +37,8 @@ export function planNews(scope: Scope, field: Field): FieldPlan<TimelineNewsArgs
         const accounts = accountsIn(news.facts)
         const authors = news.authors.flatMap((author) => accounts.get(author)?.profile ?? [])
         if (authors.length < news.authors.length) return undefined
-        if (!showsAll(news.facts, viewer, news.authors)) return undefined
+        if (!news.authors.every((author) => isShownPerson(news.facts, viewer, author)))
+          return undefined
         state?.noteNews(news)
         const shown = { reader: viewer, news, authors }
         return `{${writers.map((write) => write(shown)).join(',')}}`

@@ -40,8 +40,7 @@ export async function readPlannedPage(
 ): Promise<PlannedPage | undefined> {
   const page = await feed.timeline(reader, request)
   const authors = accountsIn(page.facts)
-  if (!showsAll(page.facts, reader, new Set(page.items.map(({ post }) => post.author))))
-    return undefined
+  if (!page.items.every(({ post }) => isShownElsewhere(page.facts, reader, post))) return undefined
   if (!page.items.every(({ post }) => isRenderable(post, request.projection, authors)))
     return undefined
   const accountOf = (author: UserId) => authors.get(author) as KeptAccount
@@ -72,21 +71,22 @@ export const accountsIn = (facts: readonly PageFacts[]): ReadonlyMap<UserId, Kep
     : new Map(facts.flatMap(({ accounts }) => [...accounts]))
 
 /**
- * Whether the reader may see the posts and profiles of authors whom a timeline shows also elsewhere. Otherwise only
- * graphql-js answers, which leaves out or reduces what a rule hides.
+ * Whether the reader may see the profile of an author also outside of timelines. Otherwise only graphql-js answers, which
+ * leaves out or reduces what a rule hides.
  */
-export const showsAll = (
+export const isShownPerson = (facts: readonly PageFacts[], reader: UserId, user: UserId): boolean =>
+  facts.every((known) => !known.accounts.has(user) || isShown('PERSON', reader, { user }, known))
+
+/** The same of a post and its author. */
+const isShownElsewhere = (
   facts: readonly PageFacts[],
   reader: UserId,
-  authors: Iterable<UserId>,
-): boolean => {
-  for (const user of authors) {
-    const known = facts.filter(({ accounts }) => accounts.has(user))
-    for (const purpose of ['POST', 'PERSON'] as const)
-      if (!known.every((some) => isShown(purpose, reader, { user }, some))) return false
-  }
-  return true
-}
+  { id, author }: Item['post'],
+): boolean =>
+  isShownPerson(facts, reader, author) &&
+  facts.every(
+    (known) => !known.posts.has(id) || isShown('POST', reader, { user: author, post: id }, known),
+  )
 
 /** Whether the reader follows an author, as a read found. */
 export const isFollowedIn = (facts: readonly PageFacts[], author: UserId): boolean =>

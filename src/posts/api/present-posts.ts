@@ -1,3 +1,4 @@
+import type { PostFacts } from '../../db/collections.ts'
 import {
   countFields,
   type EngagementKind,
@@ -19,7 +20,7 @@ import type { Projection, TimelineItem, TimelineRequest } from '../../timeline/p
 import { presentUsers } from '../../users/api/present-users.ts'
 import type { User } from '../../users/api/user-type.ts'
 import { type Facet, type NamedFacet, nameFacets } from '../facets.ts'
-import type { Post as CorePost } from '../post.ts'
+import { type Post as CorePost, provenPost } from '../post.ts'
 import type { Post } from './post-type.ts'
 import type { TextFacet } from './text-facet-type.ts'
 
@@ -70,15 +71,15 @@ export function timelineNeedsOf(
  */
 export async function presentPosts(
   ctx: Context,
-  posts: readonly (CorePost | PostRef)[],
+  posts: readonly (CorePost | PostFacts)[],
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
   const { viewer } = ctx
   const by = posts.map(({ author }) => author)
-  const [authors, hidden, viewerHas, facets] = await Promise.all([
+  const [authors, shownPosts, viewerHas, facets] = await Promise.all([
     // First, because its reads also decide which authors are live.
     selection.has('author') ? presentUsers(ctx, by, selection.of('author')) : undefined,
-    ctx.loaders.visibility.hiddenAmong('POST', by),
+    ctx.loaders.visibility.shownAmong('POST', posts),
     selection.has(...viewerFields.keys())
       ? Promise.all(posts.map(({ id, author }) => ctx.loaders.viewerHas.load({ id, author })))
       : undefined,
@@ -90,7 +91,7 @@ export async function presentPosts(
     const author = authors?.get(post.author)
     // A post that was read without a text is malformed.
     const isUnreadable = needsText && (post as Partial<CorePost>).text === undefined
-    if (hidden.has(post.author) || (authors && !author) || isUnreadable) return
+    if (!shownPosts.has(post.id) || (authors && !author) || isUnreadable) return
     const shown = { author, viewerHas: viewerHas?.[at], facets: facets?.[at] }
     presented.set(post, new PresentedPost(post, shown, post.author === viewer) as unknown as Post)
   })
@@ -158,9 +159,10 @@ export async function presentPostRefs(
   refs: readonly PostRef[],
   selection: Selection,
 ): Promise<Map<PostRef, Post>> {
-  const posts = needsContent(selection)
-    ? await Promise.all(refs.map((ref) => ctx.loaders.post.load(ref)))
-    : refs
+  const needsPost = needsContent(selection)
+  const posts = await Promise.all(
+    refs.map((ref) => (needsPost ? undefined : provenPost(ref)) ?? ctx.loaders.post.load(ref)),
+  )
   const existing = posts.filter((post) => post !== null)
   const presented = await presentPosts(ctx, existing, selection)
   return new Map(
@@ -185,13 +187,17 @@ export async function presentEngagements(
   const people = engagements.map(({ actor }) => actor)
   const { visibility } = ctx.loaders
   const isOwn = ({ actor }: Engagement) => actor === ctx.viewer
-  const authorsOf = (some: readonly Engagement[]) => some.map(({ post }) => post.author)
-  const [users, hidden, hiddenPosts, hiddenFromOwn, posts, facets] = await Promise.all([
+  const [users, hidden, shownPosts, hiddenFromOwn, posts, facets] = await Promise.all([
     // First, because its reads also decide which users are live.
     selection.has('user') ? presentUsers(ctx, people, selection.of('user')) : undefined,
     visibility.hiddenAmong('ENTRY', people),
-    visibility.hiddenAmong('POST', authorsOf(engagements.filter((one) => !isOwn(one)))),
-    visibility.hiddenAmong('ACCOUNT', authorsOf(engagements.filter(isOwn))),
+    ctx.services.posts
+      .factsOfProven(engagements.filter((one) => !isOwn(one)).map(({ post }) => post))
+      .then((facts) => visibility.shownAmong('POST', facts)),
+    visibility.hiddenAmong(
+      'ACCOUNT',
+      engagements.filter(isOwn).map(({ post }) => post.author),
+    ),
     selection.has('post')
       ? presentPostRefs(
           ctx,
@@ -205,7 +211,7 @@ export async function presentEngagements(
     !hidden.has(entry.actor) &&
     (isOwn(entry)
       ? !hiddenFromOwn.has(entry.post.author)
-      : isPublic(entry.kind) && !hiddenPosts.has(entry.post.author))
+      : isPublic(entry.kind) && shownPosts.has(entry.post.id))
   return new Map(
     engagements.flatMap((engagement, at) => {
       if (!isVisible(engagement)) return []
@@ -228,7 +234,7 @@ export async function presentEngagements(
 /** Converts a page of posts to a connection, with all selected fields. */
 export async function presentPostPage(
   ctx: Context,
-  page: Page<CorePost | PostRef>,
+  page: Page<CorePost | PostFacts>,
   selection: Selection,
 ) {
   const nodes = await presentPosts(ctx, page.items, selection.of('edges', 'node'))

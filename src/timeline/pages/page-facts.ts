@@ -1,3 +1,4 @@
+import type { PostFacts } from '../../db/collections.ts'
 import type { EngagementSummaries, EngagementSummary } from '../../engagement/summaries.ts'
 import type { Follows } from '../../follows/follows.ts'
 import type { KeptRelations, Relations } from '../../follows/kept-relations.ts'
@@ -5,7 +6,7 @@ import type { Restrictions } from '../../follows/restrictions.ts'
 import type { PostId, PostRef, UserId } from '../../lib/ids.ts'
 import type { ProcessMemory } from '../../memory/process-memory.ts'
 import type { KeptPosts } from '../../posts/kept-posts.ts'
-import { countsOf, type Post } from '../../posts/post.ts'
+import { countsOf, type Post, provenPost } from '../../posts/post.ts'
 import type { Posts } from '../../posts/posts.ts'
 import type { KeptAccount, KeptAccounts } from '../../users/kept-accounts.ts'
 import { type Facts, isShown } from '../../visibility/rules.ts'
@@ -18,7 +19,7 @@ export interface PageFacts extends Facts {
   readonly followed: ReadonlySet<UserId>
   readonly members: ReadonlySet<UserId> | undefined
   /** The existing posts: whole posts if content was requested. */
-  readonly posts: ReadonlyMap<PostId, Post | PostRef>
+  readonly posts: ReadonlyMap<PostId, Post | PostFacts>
   /** The accounts of live authors that the reader follows, and the reader's. */
   readonly accounts: ReadonlyMap<UserId, KeptAccount>
   /** The counts of the existing posts and the reader's own entries. Undefined if neither was requested. */
@@ -123,20 +124,17 @@ export class PageFactsReader {
     isCurrent: boolean,
   ): Promise<Pick<PageFacts, 'posts' | 'summaries'>> {
     const { keptPosts, summaries } = this.parts
-    const posts = new Map<PostId, Post | PostRef>()
+    const posts = new Map<PostId, Post | PostFacts>()
     for (const ref of refs) {
       const kept = isCurrent ? keptPosts.get(ref) : undefined
-      if (kept) posts.set(ref.id, kept)
-      else if (areKept && !content) posts.set(ref.id, ref)
+      const post = kept ?? (areKept && !content ? provenPost(ref) : undefined)
+      if (post) posts.set(ref.id, post)
     }
     const unknown = refs.filter(({ id }) => !posts.has(id))
     const needsAll = counts || viewerHas
     // Where nothing is kept, an index covers this.
-    if (!isCurrent && !content && !needsAll) {
-      const existing = await this.parts.posts.existing(unknown)
-      for (const ref of unknown) if (existing.has(ref.id)) posts.set(ref.id, ref)
-      return { posts, summaries: undefined }
-    }
+    if (!isCurrent && !content && !needsAll)
+      return { posts: await this.parts.posts.existing(unknown), summaries: undefined }
     const asked = needsAll ? refs : unknown
     using filling = keptPosts.beginFilling()
     const read = await summaries.load(asked, viewerHas ? reader : undefined, unknown)
@@ -154,4 +152,4 @@ export class PageFactsReader {
   }
 }
 
-const isWhole = (post: Post | PostRef): post is Post => 'text' in post
+const isWhole = (post: Post | PostFacts): post is Post => 'text' in post

@@ -1,4 +1,5 @@
-import type { PostRef, TimeId, UserId } from '../../lib/ids.ts'
+import type { PostFacts } from '../../db/collections.ts'
+import type { TimeId, UserId } from '../../lib/ids.ts'
 import type { Page, Range, Window } from '../../lib/page.ts'
 import type { Post } from '../../posts/post.ts'
 import type { FeedStrategyName } from '../strategies/list.ts'
@@ -30,7 +31,7 @@ export interface TimelineItem {
   /** The place: the order of the timeline, the content of cursors, and what polls compare. Of a post, its id. */
   readonly at: TimeId
   /** The whole post, or the part that the projection needs. */
-  readonly post: Post | (PostRef & { readonly text?: string | undefined })
+  readonly post: Post | (PostFacts & { readonly text?: string | undefined })
   /** The user who put the item there. Of a post, its author. */
   readonly by: UserId
   /** Why the item is there. POSTED: the author published the post. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FragmentDefinitionNode, Kind, parse, print, visit } from 'graphql'
-import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import type { PostId } from '../../src/lib/ids.ts'
+import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 
 /** The first page with names, pictures, counts and the viewer's flags. The rival takes the same document. */

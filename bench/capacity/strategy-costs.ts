@@ -32,7 +32,7 @@ const operations = {
   follows: [192, 10],
 } as const
 const keptRepeats = 4
-/** An answer is kept from its second request on, unless another process has just changed its versions. */
+/** After so many requests, memory has all that the next ones need. */
 const requestsUntilKept = 3
 
 /** Followers from which few posts are made at once. */

@@ -32,7 +32,7 @@ const operations = {
   follows: [192, 10],
 } as const
 const keptRepeats = 4
-/** After so many requests, memory has all that the next ones need. */
+/** After these requests, memory has all that the next ones need. */
 const requestsUntilKept = 3
 
 /** Followers from which few posts are made at once. */

@@ -14,7 +14,10 @@ process.env.FEEDLINE_SEED ||= String(randomInt(1_000_000))
 const databaseTests = ['tests/integration', 'tests/laws', 'tests/e2e', 'tests/attacks']
 /** What takes long, for `npm run test:all` alone. */
 const long = 'tests/**/*.all.test.ts'
-/** What measures time, of `npm run test:all` too: one file after the other, once all others have ended. */
+/**
+ * What measures time, of `npm run test:all` too: one file after the other, once all others have
+ * ended.
+ */
 const measuring = ['tests/laws/l5-sign-in.all.test.ts', 'tests/e2e/benchmarks.all.test.ts']
 const propertyRuns = 'tests/support/property-runs.ts'
 /** For tests with a database. */
@@ -30,7 +33,8 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
-    // Tests wait for time and for processes, so two cores serve four files. At night, tests try more and wait less.
+    // Tests wait for time and for processes, so two cores serve four files. At night, tests try
+    // more and wait less.
     maxWorkers: size === 'night' ? 3 : 4,
     // Loading the server for each file would take a quarter of the time.
     isolate: false,
@@ -72,7 +76,8 @@ export default defineConfig({
         },
       },
       {
-        // The examples in Chromium, one after the other, because a page that waits for its turn is slow.
+        // The examples in Chromium, one after the other, because a page that waits for its turn is
+        // slow.
         extends: true,
         test: {
           name: 'clients',

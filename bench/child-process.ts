@@ -8,7 +8,8 @@ export interface Child extends AsyncDisposable {
 }
 
 /**
- * Starts the program at path `file`, which is compiled or TypeScript. The child ends when it is disposed of, or when this process ends.
+ * Starts the program at path `file`, which is compiled or TypeScript. The child ends when it is
+ * disposed of, or when this process ends.
  * @param flags options of Node.
  */
 export async function startChild(
@@ -41,7 +42,9 @@ export async function startChild(
   }
 }
 
-/** Answers the requests of the parent process. Runs `close` and exits when the parent disconnects. */
+/**
+ * Answers the requests of the parent process. Runs `close` and exits when the parent disconnects.
+ */
 export function handleRequests(
   handle: (message: never) => unknown,
   close: () => Promise<unknown> = async () => {},

@@ -42,7 +42,10 @@ export async function readVersions({ db }: Pick<BenchDatabase, 'db'>): Promise<s
   return [`Node ${process.version}`, `MongoDB ${version}`]
 }
 
-/** Copies collections with their documents, without indexes, into another database of the same server. */
+/**
+ * Copies collections with their documents, without indexes, into another database of the same
+ * server.
+ */
 export async function copyCollections(db: Db, to: string, names: readonly string[]): Promise<void> {
   for (const name of names)
     await db
@@ -51,7 +54,10 @@ export async function copyCollections(db: Db, to: string, names: readonly string
       .toArray()
 }
 
-/** Creates a new database on TEST_MONGODB_URI, or on an embedded mongod with its data in a temporary folder. */
+/**
+ * Creates a new database on TEST_MONGODB_URI, or on an embedded mongod with its data in a temporary
+ * folder.
+ */
 export async function openBenchDatabase(
   log: (line: string) => void,
   env: Record<string, string> = {},

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from './statistics.ts'
 
-/** The throughput of a load, in calls per second, and the latencies of its calls, in milliseconds. */
+/**
+ * The throughput of a load, in calls per second, and the latencies of its calls, in milliseconds.
+ */
 export interface LoadResult {
   readonly perSecond: number
   readonly p50Ms: number
@@ -9,8 +11,8 @@ export interface LoadResult {
 }
 
 /**
- * Runs a closed loop for about `ms` milliseconds: each client repeats `call` as soon as its last call has returned.
- * `call` gets the number of the client and the number of the call, both from 0.
+ * Runs a closed loop for about `ms` milliseconds: each client repeats `call` as soon as its last
+ * call has returned. `call` gets the number of the client and the number of the call, both from 0.
  */
 export async function runClosedLoop(
   clients: number,
@@ -36,14 +38,17 @@ export async function runClosedLoop(
   }
 }
 
-/** The result of an open loop. A latency counts from the time at which the call was due, even if the call began later. */
+/**
+ * The result of an open loop. A latency counts from the time at which the call was due, even if the
+ * call began later.
+ */
 export interface OpenLoopResult extends LoadResult {
   readonly failed: number
 }
 
 /**
- * Runs an open loop for about `ms` milliseconds: it begins `perSecond` calls per second, even if earlier calls have
- * not returned. Then it waits for all calls.
+ * Runs an open loop for about `ms` milliseconds: it begins `perSecond` calls per second, even if
+ * earlier calls have not returned. Then it waits for all calls.
  */
 export async function runOpenLoop(
   perSecond: number,

@@ -41,7 +41,10 @@ const shorter: Partial<Record<string, Readonly<Record<'rounds' | 'seconds', numb
   scale: { rounds: 1, seconds: 2 },
 }
 
-/** With `--smallest`, what is not given. So a benchmark takes seconds, writes no plot of the documents, and measures nothing. */
+/**
+ * With `--smallest`, what is not given. So a benchmark takes seconds, writes no plot of the
+ * documents, and measures nothing.
+ */
 const smallest = {
   ...{ rounds: 1, seconds: 0.2, warmUp: 0.2, memory: 0.5 },
   ...{ likes: 1_000, people: 400, plots: '.feedline/bench-plots' },
@@ -71,7 +74,8 @@ let isInterrupted = false
 let child: ChildProcess | undefined
 
 async function interrupt(signal: NodeJS.Signals, code: number): Promise<void> {
-  // Ctrl+C signals the child too. It ends when its databases have stopped, and this process after it.
+  // Ctrl+C signals the child too. It ends when its databases have stopped, and this process after
+  // it.
   if (child) return void child.kill(signal)
   if (isInterrupted) return
   isInterrupted = true
@@ -151,7 +155,8 @@ await new Command('bench')
       print: (line) => console.log(line),
     })
     const result = await run.catch((error) => {
-      // An interrupted benchmark fails at its next command, and ends when its databases have stopped.
+      // An interrupted benchmark fails at its next command, and ends when its databases have
+      // stopped.
       if (isInterrupted) return new Promise(() => {})
       throw error
     })

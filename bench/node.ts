@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 /**
- * Finds the Node of an option: the path of a binary, or a version of the npm package `node` that npx has already.
+ * Finds the Node of an option: the path of a binary, or a version of the npm package `node` that
+ * npx has already.
  * @throws if there is none.
  */
 export function findNode(option: string): string {
@@ -27,7 +28,10 @@ export const withoutNodeOption = (args: readonly string[]): string[] =>
     (arg, at) => !arg.startsWith('--node=') && arg !== '--node' && args[at - 1] !== '--node',
   )
 
-/** Starts this command line on another Node, without the option `--node`. So all processes of a benchmark run on it. */
+/**
+ * Starts this command line on another Node, without the option `--node`. So all processes of a
+ * benchmark run on it.
+ */
 export const startOn = (node: string): ChildProcess =>
   fork(process.argv[1] ?? '', withoutNodeOption(process.argv.slice(2)), {
     execPath: node,

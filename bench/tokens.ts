@@ -17,7 +17,8 @@ export function authorizationOf(handle: string): string {
 }
 
 /**
- * Verifies a header of {@link authorizationOf}, as the rivals do: algorithm, signature and expiry, without WebCrypto.
+ * Verifies a header of {@link authorizationOf}, as the rivals do: algorithm, signature and expiry,
+ * without WebCrypto.
  * @returns the handle of the user.
  * @throws if the token is not valid.
  */

@@ -11,9 +11,10 @@ import type { Processes } from './processes.ts'
 const concurrency = 6
 
 /**
- * Compares all readable data with the acknowledged operations: users, lists, counters, and the timelines of each
- * strategy in both directions. Then runs `feedline verify` on the database. No client writes during the check.
- * The model is set to the found data, so that the next check does not report a violation again.
+ * Compares all readable data with the acknowledged operations: users, lists, counters, and the
+ * timelines of each strategy in both directions. Then runs `feedline verify` on the database. No
+ * client writes during the check. The model is set to the found data, so that the next check does
+ * not report a violation again.
  */
 export async function checkAtRest(
   model: Model,

@@ -6,7 +6,10 @@ import { orderKeyOf, timelineDocument } from './read-timelines.ts'
 /** A small page, so that reading to the end crosses buckets and leaves the cache. */
 const pageSize = 40
 
-/** Reads one user's whole timeline under each strategy, in both directions, and compares it with law L1. */
+/**
+ * Reads one user's whole timeline under each strategy, in both directions, and compares it with law
+ * L1.
+ */
 export async function checkTimelines(check: CheckContext, reader: User): Promise<void> {
   if (!isAlive(reader)) return
   const { journal, lists } = check

@@ -25,7 +25,8 @@ export async function checkUser(check: CheckContext, user: User): Promise<void> 
   const handles = (found: typeof followers, name: string) =>
     reportDuplicates(
       check,
-      // A mute of a deleted account stays in the list until the account is removed, without a handle.
+      // A mute of a deleted account stays in the list until the account is removed, without a
+      // handle.
       found.flatMap((node) => (node.handle === undefined ? [] : [String(node.handle)])),
       `${name} of ${handle}`,
     )

@@ -75,7 +75,10 @@ export function chooseOperation(
   return undefined
 }
 
-/** Changes a relation to a random user. The first users are chosen most often, so they become celebrities. */
+/**
+ * Changes a relation to a random user. The first users are chosen most often, so they become
+ * celebrities.
+ */
 function changeRandomRelation(
   { activeUsers }: World,
   actor: User,

@@ -3,7 +3,10 @@ export class Cleanup {
   private readonly steps: (() => void | Promise<void>)[] = []
   private closed: Promise<void> | undefined
 
-  /** Adds a resource. `close` is called by {@link Cleanup.close}, or immediately if the cleanup has already started. */
+  /**
+   * Adds a resource. `close` is called by {@link Cleanup.close}, or immediately if the cleanup has
+   * already started.
+   */
   add(close: () => void | Promise<void>): void {
     if (this.closed !== undefined) void close()
     else this.steps.push(close)

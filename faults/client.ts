@@ -15,10 +15,15 @@ const repeatMsMax = 60_000
 /** How long a client usually waits for one answer, in milliseconds. */
 const usualTimeoutMs = 30_000
 const usersPerClient = 2
-/** The maximum difference between the time in an id and the time of its operation, in milliseconds. */
+/**
+ * The maximum difference between the time in an id and the time of its operation, in milliseconds.
+ */
 const skewMsMax = 2_000
 
-/** A client that acts for two users. It sends one operation at a time. No other client acts for these users. */
+/**
+ * A client that acts for two users. It sends one operation at a time. No other client acts for
+ * these users.
+ */
 export class Client {
   private readonly random: Random
   private readonly users: (User | undefined)[] = Array.from({ length: usersPerClient })
@@ -69,7 +74,8 @@ export class Client {
   }
 
   /**
-   * Sends a mutation. Repeats it with the same clientMutationId, at any server, until a server accepts or refuses it.
+   * Sends a mutation. Repeats it with the same clientMutationId, at any server, until a server
+   * accepts or refuses it.
    * @returns whether the mutation was acknowledged.
    */
   private async runOperation(operation: Operation): Promise<boolean> {
@@ -109,8 +115,8 @@ export class Client {
   }
 
   /**
-   * Chooses the timeout of an attempt, in milliseconds. One first attempt in five ends early, so that the repeat overlaps
-   * with it.
+   * Chooses the timeout of an attempt, in milliseconds. One first attempt in five ends early, so
+   * that the repeat overlaps with it.
    */
   private chooseTimeoutMs(attempt: number): number {
     return attempt === 1 && this.random.next() < 0.2
@@ -123,7 +129,10 @@ export class Client {
   }
 }
 
-/** Reports an id whose time differs too much from its operation. A wrong clock of a server must not change ids. */
+/**
+ * Reports an id whose time differs too much from its operation. A wrong clock of a server must not
+ * change ids.
+ */
 function checkIdTime(journal: Journal, createdId: string, startedAt: number): void {
   const id = decodeOpaque(createdId)?.parts.at(-1) ?? ''
   const at = timeOf(id as PostId).getTime()

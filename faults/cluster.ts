@@ -23,7 +23,9 @@ interface Member {
   child: ChildProcess | undefined
 }
 
-/** A replica set of three members on 127.0.0.1. All connections of clients and members pass a proxy. */
+/**
+ * A replica set of three members on 127.0.0.1. All connections of clients and members pass a proxy.
+ */
 export class Cluster {
   private readonly members: Member[] = []
   private isClosed = false
@@ -33,7 +35,10 @@ export class Cluster {
     private readonly disk: Disk,
   ) {}
 
-  /** Starts the members and waits for a primary. @throws Error if there is no primary within a minute. */
+  /**
+   * Starts the members and waits for a primary. @throws Error if there is no primary within a
+   * minute.
+   */
   static async start(binary: string, disk: Disk, cleanup: Cleanup): Promise<Cluster> {
     const cluster = new Cluster(binary, disk)
     cleanup.add(() => cluster.close())
@@ -87,7 +92,10 @@ export class Cluster {
     return this.member(index).child !== undefined
   }
 
-  /** Runs an admin command on a member. @returns undefined if the command fails or takes more than 2 s. */
+  /**
+   * Runs an admin command on a member. @returns undefined if the command fails or takes more than 2
+   * s.
+   */
   async runAdminCommand(index: number, command: Document): Promise<Document | undefined> {
     const timeouts = {
       connectTimeoutMS: 1_000,
@@ -105,7 +113,9 @@ export class Cluster {
     }
   }
 
-  /** Waits for a primary. @returns its index. @throws Error if there is no primary within a minute. */
+  /**
+   * Waits for a primary. @returns its index. @throws Error if there is no primary within a minute.
+   */
   async waitForPrimary(): Promise<number> {
     let found: number | undefined
     await waitUntil('a primary', readyTimeoutMs, async () => {
@@ -120,8 +130,8 @@ export class Cluster {
 
   /**
    * Cuts a member off from the other members, in both directions.
-   * @param clients `with`: clients reach only this member. `without`: clients reach only the other members. `both`:
-   * clients reach all members.
+   * @param clients `with`: clients reach only this member. `without`: clients reach only the other
+   * members. `both`: clients reach all members.
    */
   isolateMember(index: number, clients: 'with' | 'without' | 'both'): void {
     const cuts = new Set<string>()
@@ -135,7 +145,10 @@ export class Cluster {
     for (const { proxy } of this.members) proxy.setCuts(cuts)
   }
 
-  /** Restores all connections, resumes and restarts all members, and waits for a primary and two secondaries. */
+  /**
+   * Restores all connections, resumes and restarts all members, and waits for a primary and two
+   * secondaries.
+   */
   async heal(): Promise<void> {
     for (const { proxy } of this.members) proxy.setCuts(new Set())
     for (const { index } of this.members) {
@@ -201,7 +214,10 @@ export class Cluster {
   }
 }
 
-/** Checks a condition every 100 ms until it is true. @throws Error with the name of the condition after `timeoutMs`. */
+/**
+ * Checks a condition every 100 ms until it is true. @throws Error with the name of the condition
+ * after `timeoutMs`.
+ */
 export async function waitUntil(
   name: string,
   timeoutMs: number,

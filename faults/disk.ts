@@ -27,7 +27,8 @@ export async function createPlainDisk(root: string, members: number): Promise<Di
 }
 
 /**
- * Creates one small tmpfs per member, in a user and mount namespace that a child process holds. Needs no root.
+ * Creates one small tmpfs per member, in a user and mount namespace that a child process holds.
+ * Needs no root.
  * @returns undefined if the machine does not allow such a namespace.
  */
 export async function createSmallDisk(root: string, members: number): Promise<Disk | undefined> {

@@ -87,7 +87,10 @@ export class Journal {
     return this.faultWindows.findLast(({ startMs }) => startMs <= ms)?.kind ?? 'none'
   }
 
-  /** The time of the oldest state that a read that began at `ms` may show: an old primary may have answered it. */
+  /**
+   * The time of the oldest state that a read that began at `ms` may show: an old primary may have
+   * answered it.
+   */
   oldestStateMs(ms: number): number {
     const window = this.faultWindows.findLast(
       ({ kind, startMs, healedMs = Number.POSITIVE_INFINITY }) =>
@@ -96,7 +99,10 @@ export class Journal {
     return window?.startMs ?? ms
   }
 
-  /** Restarts the measurement of stalls. Called when clients start, so that a pause of the clients is not a stall. */
+  /**
+   * Restarts the measurement of stalls. Called when clients start, so that a pause of the clients
+   * is not a stall.
+   */
   resetStallClock(): void {
     this.lastAcknowledgedMs = performance.now()
   }
@@ -110,8 +116,8 @@ export class Journal {
   }
 
   /**
-   * Records an HTTP request. It belongs to the fault under which it began if this fault holds requests, otherwise to the
-   * fault under which it ended.
+   * Records an HTTP request. It belongs to the fault under which it began if this fault holds
+   * requests, otherwise to the fault under which it ended.
    */
   recordRequest(startMs: number, endMs: number, { code, message }: Answer): void {
     const tally = this.tallyAt(holdsRequests(this.faultAt(startMs)) ? startMs : endMs)

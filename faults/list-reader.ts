@@ -26,7 +26,8 @@ export class ListReader {
 
   /**
    * Reads all pages of a list by cursor.
-   * @param readPage reads one page as `{edges, pageInfo}`, or undefined if the owner of the list does not exist.
+   * @param readPage reads one page as `{edges, pageInfo}`, or undefined if the owner of the list
+   *   does not exist.
    * @returns the nodes in the order of the list.
    */
   async readAll(

@@ -4,7 +4,8 @@ import { parseOptions } from './options.ts'
 import { createReport, writeDetails } from './report.ts'
 import { runFaults } from './run.ts'
 
-// npm run faults -- [--minutes M] [--fault KIND,…] [--seed S] [--clients N] [--built FOLDER] [--json]
+// npm run faults -- [--minutes M] [--fault KIND,…] [--seed S] [--clients N] [--built FOLDER]
+// [--json]
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '3' },

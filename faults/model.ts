@@ -86,7 +86,8 @@ export class Model {
   }
 
   /**
-   * Whether law L1 demanded the posts of `author` in the timeline of `reader` during the whole period.
+   * Whether law L1 demanded the posts of `author` in the timeline of `reader` during the whole
+   * period.
    * @returns undefined if both answers are possible.
    */
   isAuthorVisible(reader: User, author: User, fromMs: number, toMs: number): boolean | undefined {

@@ -12,7 +12,10 @@ import { environmentOf, type ProcessName, processNames, serverNames } from './se
 const root = join(import.meta.dirname, '..')
 const preload = pathToFileURL(join(import.meta.dirname, 'clock-preload.mjs')).href
 const readyTimeoutMs = 90_000
-/** A cluster whose processes were all killed has no primary for a while, and a start waits only some seconds for one. */
+/**
+ * A cluster whose processes were all killed has no primary for a while, and a start waits only some
+ * seconds for one.
+ */
 const startsMax = 20
 
 /** The program of the processes, its database, and the folder of logs and clock files. */
@@ -33,7 +36,10 @@ export class Processes {
     private readonly ports: ReadonlyMap<ProcessName, number>,
   ) {}
 
-  /** Starts all processes and waits until the servers are ready. @throws Error if a server is not ready within 90 s. */
+  /**
+   * Starts all processes and waits until the servers are ready. @throws Error if a server is not
+   * ready within 90 s.
+   */
   static async start(options: ProcessOptions, cleanup: Cleanup): Promise<Processes> {
     const ports = await Promise.all(serverNames.map(freePort))
     const portsByName = new Map(serverNames.map((name, at) => [name, ports[at] ?? 0] as const))
@@ -51,8 +57,9 @@ export class Processes {
   }
 
   /**
-   * Starts a process and, if it is a server, waits until it is ready. Does nothing if the process is running.
-   * Starts it again if it ends before it is ready, as an orchestrator does: the primary may be lost in between.
+   * Starts a process and, if it is a server, waits until it is ready. Does nothing if the process
+   * is running. Starts it again if it ends before it is ready, as an orchestrator does: the primary
+   * may be lost in between.
    */
   async startProcess(name: ProcessName): Promise<void> {
     if (this.children.has(name) || this.isClosed) return
@@ -92,7 +99,9 @@ export class Processes {
     await ended
   }
 
-  /** Shifts the wall clock of a process by `ms` milliseconds from the correct time. 0 corrects it. */
+  /**
+   * Shifts the wall clock of a process by `ms` milliseconds from the correct time. 0 corrects it.
+   */
   async shiftClock(name: ProcessName, ms: number): Promise<void> {
     await writeFile(this.clockPathOf(name), String(ms))
   }

@@ -13,9 +13,9 @@ interface Pair {
 }
 
 /**
- * A TCP proxy in front of one member of the replica set. All members and clients connect to the proxy.
- * A cut stops the bytes of one direction without closing a connection, as a network that drops packets does.
- * When the cut ends, the held bytes are delivered.
+ * A TCP proxy in front of one member of the replica set. All members and clients connect to the
+ * proxy. A cut stops the bytes of one direction without closing a connection, as a network that
+ * drops packets does. When the cut ends, the held bytes are delivered.
  */
 export class MemberProxy {
   private readonly pairs = new Set<Pair>()

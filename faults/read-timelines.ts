@@ -15,7 +15,10 @@ export const timelineDocument = `query($strategy: FeedStrategy, $first: Int, $af
 }`
 const timeoutMs = 30_000
 
-/** A page, with the part of the timeline that it must show: the ids between the bounds, without the bounds. */
+/**
+ * A page, with the part of the timeline that it must show: the ids between the bounds, without the
+ * bounds.
+ */
 interface PageRead {
   readonly fromMs: number
   readonly toMs: number
@@ -31,7 +34,10 @@ export function orderKeyOf(opaque: string): string {
   return (tag === 'Post' ? parts[1] : parts[0]) ?? ''
 }
 
-/** Reads up to three pages of a user's timeline under one strategy, and compares each page with the model. */
+/**
+ * Reads up to three pages of a user's timeline under one strategy, and compares each page with the
+ * model.
+ */
 export async function readTimeline(
   simulation: Simulation,
   reader: User,
@@ -105,7 +111,9 @@ function findBounds({ pageInfo, edges }: Data, { after, last, before }: Window) 
   return { above: before === undefined ? lowest : orderKeyOf(before), below: newest }
 }
 
-/** Compares a page with law L1. Reports a post only if the model is certain during the whole read. */
+/**
+ * Compares a page with law L1. Reports a post only if the model is certain during the whole read.
+ */
 function checkPage(simulation: Simulation, reader: User, pageRead: PageRead): void {
   const { world, journal } = simulation
   const { page, fromMs, toMs, strategy } = pageRead

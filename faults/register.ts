@@ -1,18 +1,28 @@
-/** A write to a register, from the time at which it was sent to the time of its answer, in milliseconds. */
+/**
+ * A write to a register, from the time at which it was sent to the time of its answer, in
+ * milliseconds.
+ */
 export interface Write {
   readonly startMs: number
-  /** When the write was acknowledged. Without acknowledgement, the latest time at which it may take effect. */
+  /**
+   * When the write was acknowledged. Without acknowledgement, the latest time at which it may take
+   * effect.
+   */
   endMs: number
   readonly value: boolean
   acknowledged: boolean
 }
 
-/** How long after its last attempt a mutation without an answer may still take effect, in milliseconds. */
+/**
+ * How long after its last attempt a mutation without an answer may still take effect, in
+ * milliseconds.
+ */
 const lateMsMax = 60_000
 
 /**
- * The possible values of a boolean, for example whether an edge exists, given all writes to it.
- * A write takes effect at one time between its start and its end. A write without acknowledgement may have no effect.
+ * The possible values of a boolean, for example whether an edge exists, given all writes to it. A
+ * write takes effect at one time between its start and its end. A write without acknowledgement may
+ * have no effect.
  */
 export class Register {
   private writes: Write[] = [
@@ -24,7 +34,10 @@ export class Register {
     },
   ]
 
-  /** Begins a write at `startMs`. {@link acknowledgeWrite}, {@link abandonWrite} or {@link discardWrite} ends it. */
+  /**
+   * Begins a write at `startMs`. {@link acknowledgeWrite}, {@link abandonWrite} or
+   * {@link discardWrite} ends it.
+   */
   beginWrite(value: boolean, startMs: number): Write {
     const write = { startMs, endMs: Number.POSITIVE_INFINITY, value, acknowledged: false }
     this.writes.push(write)

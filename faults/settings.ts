@@ -11,8 +11,8 @@ type Settings = Readonly<Record<string, string>>
 const shared: Settings = { FEED_MAINTAINED: feedStrategyNames.join() }
 
 /**
- * The settings that differ between processes. The servers, which may register a strategy, have low limits, so that
- * the data exceeds each limit.
+ * The settings that differ between processes. The servers, which may register a strategy, have low
+ * limits, so that the data exceeds each limit.
  */
 const perProcess: Readonly<Record<ProcessName, Settings>> = {
   'server-1': {

@@ -2,10 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from 'mongodb'
 import type { Journal } from './journal.ts'
 
-/** How long to wait for jobs, in milliseconds. A job whose process is killed waits for its lease of 30 s. */
+/**
+ * How long to wait for jobs, in milliseconds. A job whose process is killed waits for its lease of
+ * 30 s.
+ */
 const jobsTimeoutMs = 150_000
 
-/** Waits until all jobs have ended. A parked job, or a job that does not end in time, is a violation. */
+/**
+ * Waits until all jobs have ended. A parked job, or a job that does not end in time, is a
+ * violation.
+ */
 export async function waitForJobs(db: Db, journal: Journal): Promise<void> {
   const outbox = db.collection('outbox')
   const deadline = performance.now() + jobsTimeoutMs

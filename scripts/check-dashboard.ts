@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util'
 
 // Sends every query of the dashboard and the alerts to a Prometheus, and prints what it answers.
 // node --import tsx scripts/check-dashboard.ts [--job JOB] [--interval 1m] http://localhost:9090
-// Exits with 1 if Prometheus refuses a query. A query without data is listed: some count what did not happen.
+// Exits with 1 if Prometheus refuses a query. A query without data is listed: some count what did
+// not happen.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

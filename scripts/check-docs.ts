@@ -4,7 +4,8 @@ import { dirname, join, relative, sep } from 'node:path'
 import '../packages/index.ts'
 import { buildProgram } from '../src/cli/program.ts'
 
-// Compares the documents with the code: links, paths, npm scripts and commands. Also counts them. Prints all differences.
+// Compares the documents with the code: links, paths, npm scripts and commands. Also counts them.
+// Prints all differences.
 const root = join(import.meta.dirname, '..')
 const ignoredFolders = new Set(['node_modules', 'dist', 'coverage', 'test-results'])
 const [documentsKBMax, readmeLinesMax] = [200, 110]
@@ -60,7 +61,10 @@ async function findLinkProblems(file: string, text: string): Promise<string[]> {
   return problems.filter((problem) => problem !== undefined)
 }
 
-/** Checks paths in backticks, also within commands. A path that begins with a folder of the repository must exist. */
+/**
+ * Checks paths in backticks, also within commands. A path that begins with a folder of the
+ * repository must exist.
+ */
 function findPathProblems(file: string, text: string): string[] {
   const spans = Array.from(removeFences(text).matchAll(/`([^`]+)`/g), ([, code = '']) => code)
   const repositoryPath =
@@ -95,7 +99,10 @@ async function findCommandProblems(): Promise<string[]> {
     .map((name) => `docs/reference/commands.md: the table lacks ${name}`)
 }
 
-/** Counts the bytes of README and docs, without the decisions, which no reader needs to use Feedline. */
+/**
+ * Counts the bytes of README and docs, without the decisions, which no reader needs to use
+ * Feedline.
+ */
 async function findSizeProblems(files: readonly string[]): Promise<string[]> {
   const isDecision = (file: string) => file.startsWith('docs/adr/')
   const sizes = await Promise.all(

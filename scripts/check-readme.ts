@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isDeepStrictEqual, promisify } from 'node:util'
 
-// Runs the commands and queries of the tutorial, then those of the README, with a new data folder, and compares the
-// answers with theirs. The query of the README is Bob's, after the tutorial.
+// Runs the commands and queries of the tutorial, then those of the README, with a new data folder,
+// and compares the answers with theirs. The query of the README is Bob's, after the tutorial.
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const documents = ['docs/tutorial/first-feed.md', 'README.md']
@@ -24,7 +24,8 @@ const env = {
   PORT: '0',
   MONGODB_URI: '',
   FEEDLINE_DATA: join(folder, 'data'),
-  // The first request for the playground loads its files, and a busy machine takes longer than 10 s.
+  // The first request for the playground loads its files, and a busy machine takes longer than 10
+  // s.
   REQUEST_TIMEOUT_SECONDS: '120',
   PATH: `${process.env.PATH}:${downloaded}`,
 }

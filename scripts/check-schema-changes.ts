@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readEarlierSchema, unnamedBreakingChanges } from './schema-changes.ts'
 
-// Compares schema/schema.graphql with its earlier state. Fails if CHANGELOG.md does not name a breaking change.
+// Compares schema/schema.graphql with its earlier state. Fails if CHANGELOG.md does not name a
+// breaking change.
 const root = join(import.meta.dirname, '..')
 const read = (file: string) => readFile(join(root, file), 'utf8')
 

@@ -9,7 +9,8 @@ import { createServices } from '../src/services.ts'
 import { continueSample, storeSample } from './demo/sample.ts'
 import { serveExample } from './example-site.ts'
 
-// Builds the example with Apollo Client, stores a sample in a database of its own, and serves both until a signal.
+// Builds the example with Apollo Client, stores a sample in a database of its own, and serves both
+// until a signal.
 
 /** The time between two steps of the sample's people, in milliseconds. Each fifth is a post. */
 const stepMs = 4_000

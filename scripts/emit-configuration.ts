@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { variableSections } from '../src/environment.ts'
 import type { Variable } from '../src/lib/variables.ts'
 
-// Writes the tables of docs/reference/configuration.md from the variables. With --check, it writes nothing and fails if
-// they differ. The text before the first heading of a section is written by hand.
+// Writes the tables of docs/reference/configuration.md from the variables. With --check, it writes
+// nothing and fails if they differ. The text before the first heading of a section is written by
+// hand.
 const file = join(import.meta.dirname, '../docs/reference/configuration.md')
 const processes: Readonly<Record<Variable['processes'], string>> = {
   own: 'any',

@@ -2,7 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { schemaText } from '../src/graphql/schema.ts'
 
-// Writes schema/schema.graphql from the code. With --check, it writes nothing and fails if the file differs.
+// Writes schema/schema.graphql from the code. With --check, it writes nothing and fails if the file
+// differs.
 const file = join(import.meta.dirname, '../schema/schema.graphql')
 const text = schemaText()
 

@@ -1,13 +1,17 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
-// Copies the marked regions of the examples into the documents. With --check, it writes nothing and fails if one differs.
+// Copies the marked regions of the examples into the documents. With --check, it writes nothing and
+// fails if one differs.
 const root = join(import.meta.dirname, '..')
 const documents = (await readdir(join(root, 'docs/how-to'))).map((file) => `docs/how-to/${file}`)
 const snippet = /^<!-- (\S+)#(\S+) -->\n\n```\w+\n(?:[\s\S]*?\n)??```$/gm
 const languages: Readonly<Record<string, string>> = { '.py': 'python', '.rs': 'rust' }
 
-/** The lines between `#region NAME` and `#endregion`, in comments, without the indentation that all of them have. */
+/**
+ * The lines between `#region NAME` and `#endregion`, in comments, without the indentation that all
+ * of them have.
+ */
 function regionOf(path: string, source: string, name: string): string {
   const [, body] =
     new RegExp(`(?://|#) #region ${name}\\n([\\s\\S]*?)\\n\\s*(?://|#) #endregion`).exec(source) ??

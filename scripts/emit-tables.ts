@@ -5,7 +5,8 @@ import { deploymentTable } from '../src/db/deployment.ts'
 import { strategyTable } from '../src/timeline/strategies/list.ts'
 import { mechanismTable } from './mechanisms.ts'
 
-// Writes the tables of documents that derive from code. With --check, it writes nothing and fails if a table differs.
+// Writes the tables of documents that derive from code. With --check, it writes nothing and fails
+// if a table differs.
 type Table = readonly (readonly string[])[]
 const tables: readonly (readonly [
   file: string,

@@ -16,7 +16,10 @@ export interface SiteOptions {
   readonly serverUrl: string
   /** Seconds between two polls. */
   readonly pollSeconds: number
-  /** The account whose followees are shown to viewers without suggestions. Default: that of the page. */
+  /**
+   * The account whose followees are shown to viewers without suggestions. Default: that of the
+   * page.
+   */
   readonly guide?: string
   /** The address of the module that signs viewers in. Default: that of the page. */
   readonly signIn?: string
@@ -36,7 +39,9 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 }
 
-/** What a page may load: its own files, answers of its server, and the pictures and videos of users. */
+/**
+ * What a page may load: its own files, answers of its server, and the pictures and videos of users.
+ */
 const policyOf = (serverUrl: string): string =>
   [
     "default-src 'self'",
@@ -47,7 +52,10 @@ const policyOf = (serverUrl: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** The addresses of the apps. Other paths get the app too, which says that there is no such page, with status 404. */
+/**
+ * The addresses of the apps. Other paths get the app too, which says that there is no such page,
+ * with status 404.
+ */
 const addresses =
   /^\/(?:(?:groups\/[^/]+|users\/[^/]+(?:\/followers|\/following)?|posts\/[^/]+(?:\/likes)?|edit)\/?)?$/
 

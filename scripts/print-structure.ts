@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { alignColumns } from '../src/cli/table.ts'
 import { circlesOf, filesWithOneImporter, readStructure } from './structure.ts'
 
-// Prints what a reader of src has to carry: lines and files by folder, small files with one importer, circles of imports.
-/** A smaller file with one importer belongs into it, unless it is a table or has a test of its own. */
+// Prints what a reader of src has to carry: lines and files by folder, small files with one
+// importer, circles of imports.
+/**
+ * A smaller file with one importer belongs into it, unless it is a table or has a test of its own.
+ */
 const smallLines = 60
 
 const files = readStructure(join(import.meta.dirname, '../src'))

@@ -7,8 +7,8 @@ import {
 } from 'graphql'
 
 /**
- * Refuses a field that selects no `id` of an object that has one, because normalised caches cannot merge such an object.
- * Fragments count.
+ * Refuses a field that selects no `id` of an object that has one, because normalised caches cannot
+ * merge such an object. Fragments count.
  */
 export const requireId: ValidationRule = (context) => {
   const selectsId = ({ selections }: SelectionSetNode): boolean =>

@@ -13,8 +13,8 @@ export interface EarlierSchema {
 }
 
 /**
- * Reads the schema that the current one is compared with: of the last release, before the newest section of the
- * changelog, or of the merge base with the main branch. Needs no network.
+ * Reads the schema that the current one is compared with: of the last release, before the newest
+ * section of the changelog, or of the merge base with the main branch. Needs no network.
  * @param folder a working tree.
  * @returns undefined if the clone has no earlier schema, for example because it is shallow.
  */

@@ -14,7 +14,9 @@ export const importsOf = (text: string): string[] =>
     ([, to]) => to as string,
   )
 
-/** Reads all TypeScript files below a folder. Imports of packages and of other folders are left out. */
+/**
+ * Reads all TypeScript files below a folder. Imports of packages and of other folders are left out.
+ */
 export function readStructure(folder: string): SourceFile[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.ts'),
@@ -31,8 +33,8 @@ export function readStructure(folder: string): SourceFile[] {
 }
 
 /**
- * The groups of files that import each other in a circle, imports of types included (Tarjan's strongly connected
- * components).
+ * The groups of files that import each other in a circle, imports of types included (Tarjan's
+ * strongly connected components).
  */
 export function circlesOf(files: readonly SourceFile[]): string[][] {
   const importsBy = new Map(files.map(({ path, imports }) => [path, imports]))

@@ -17,7 +17,9 @@ const families = [
   quickBytes,
 ]
 
-/** How many clients attack at once, and the time between two attacks of one client, in milliseconds. */
+/**
+ * How many clients attack at once, and the time between two attacks of one client, in milliseconds.
+ */
 const [clients, pauseMs] = [4, 20]
 /** The requests of a flood. */
 const floodRequests = 50

@@ -45,8 +45,9 @@ export class MemorySamples {
 }
 
 /**
- * Judges the memory of a run by its floors. Memory rises until garbage is collected, and where it stands at one moment, or
- * on average, says more about the last collection than about the process. A leak raises what is left after each of them.
+ * Judges the memory of a run by its floors. Memory rises until garbage is collected, and where it
+ * stands at one moment, or on average, says more about the last collection than about the process.
+ * A leak raises what is left after each of them.
  */
 export function judgeMemory(samples: readonly ServerMemory[]): MemoryReport {
   const floorsOf = (key: keyof ServerMemory) => {

@@ -20,7 +20,10 @@ export interface RestartReport {
   readonly sent: number
   /** Requests without data in the end, and requests that failed without an answer. */
   readonly lost: number
-  /** Answers with status 503, after which the client waited as Retry-After says and repeated the request. */
+  /**
+   * Answers with status 503, after which the client waited as Retry-After says and repeated the
+   * request.
+   */
   readonly repeated: number
   /** The longest time from the first try of a request to its data, in milliseconds. */
   readonly longest_request_ms: number
@@ -29,7 +32,10 @@ export interface RestartReport {
   readonly problems: readonly string[]
 }
 
-/** Replaces one of two servers by a new one, `restarts` times, while clients send requests to those that are ready. */
+/**
+ * Replaces one of two servers by a new one, `restarts` times, while clients send requests to those
+ * that are ready.
+ */
 export async function runRestarts(
   restarts: number,
   cleanup: Cleanup,
@@ -172,7 +178,10 @@ class Clients {
   }
 }
 
-/** @returns the time after which to try again, in milliseconds, or the problem of the answer if it has one. */
+/**
+ * @returns the time after which to try again, in milliseconds, or the problem of the answer if it
+ *   has one.
+ */
 async function trySend(
   server: Backend,
   body: string,

@@ -11,7 +11,10 @@ import { Attackers } from './attackers.ts'
 import { type MemoryReport, MemorySamples, samplesMin } from './memory-samples.ts'
 import { startServer } from './server.ts'
 
-/** The honest requests a second, and how long they are sent without and with attackers in turn, in milliseconds. */
+/**
+ * The honest requests a second, and how long they are sent without and with attackers in turn, in
+ * milliseconds.
+ */
 const [perSecond, quietMs, attackMs] = [20, 5_000, 15_000]
 /** By how much attackers may slow down honest requests. */
 const latencyRatioMax = 3

@@ -18,7 +18,10 @@ import { registerStrategies } from './timeline/feeds.ts'
 import { RebuildWatch } from './timeline/registry/rebuild-watch.ts'
 import { issuerWarnings } from './users/issuers.ts'
 
-/** The most of the time to stop that is left for jobs and the database after the last answer, in milliseconds. */
+/**
+ * The most of the time to stop that is left for jobs and the database after the last answer, in
+ * milliseconds.
+ */
 const stopReserveMs = 2_000
 
 /** How long a server waits for the log of changes before its first request, in milliseconds. */
@@ -32,15 +35,17 @@ export interface App extends AsyncDisposable {
   readonly url: string
   readonly adminUrl: string
   readonly services: Services
-  /** Resolves, with a sentence, when there is no way to go on: the embedded mongod ended unasked. */
+  /**
+   * Resolves, with a sentence, when there is no way to go on: the embedded mongod ended unasked.
+   */
   readonly lost: Promise<string>
   /** Makes readiness say 503 and claims no more jobs. Requests are still answered. */
   readonly drain: () => void
 }
 
 /**
- * Starts the server with its worker, and logs the database, the URL and the strategy.
- * Its disposal answers running requests, releases jobs and closes the database, within the configured time.
+ * Starts the server with its worker, and logs the database, the URL and the strategy. Its disposal
+ * answers running requests, releases jobs and closes the database, within the configured time.
  */
 export async function startApp(config: AppConfig, log: Log): Promise<App> {
   const validators = await loadValidators(config.posts.validatorModules)
@@ -90,7 +95,8 @@ async function serve(
     nudge,
     trusted,
   })
-  // Before it listens, so that no request is among the first of this process. What is read earlier is not kept.
+  // Before it listens, so that no request is among the first of this process. What is read earlier
+  // is not kept.
   await services.memory.waitUntilOpen(openingMsMax)
   await services.feed.warmUp(await services.stats.sample(warmUpReaders).catch(() => []))
   const url = await listenOn(http, config.http)

@@ -15,13 +15,20 @@ const defaultDatabase = 'feedline'
 /** The `MONGODB_URI` of a process that embeds a mongod. */
 const embedded = 'embedded'
 
-/** The most requests executed at once. A process lowers it itself while its core has no idle time. */
+/**
+ * The most requests executed at once. A process lowers it itself while its core has no idle time.
+ */
 const requestsMax = 100
 
-/** How many viewers' limits the signed-in requests of an address share: those of an office or a shared line. */
+/**
+ * How many viewers' limits the signed-in requests of an address share: those of an office or a
+ * shared line.
+ */
 const viewersPerAddress = 20
 
-/** The most users that a user may follow. It bounds the cost of a timeline that fans out on read. */
+/**
+ * The most users that a user may follow. It bounds the cost of a timeline that fans out on read.
+ */
 const followeesMax = 10_000
 
 /** What can be configured, except timelines: `timeline/config.ts` adds these. */
@@ -83,7 +90,8 @@ export interface Config {
 
 /**
  * How long the lists of a post are.
- * @param threshold how many likes a post holds itself. The other kinds are in proportion, with at least one entry.
+ * @param threshold how many likes a post holds itself. The other kinds are in proportion, with at
+ *   least one entry.
  */
 const engagementConfig = (threshold: number): Config['engagement'] => ({
   thresholds: perKind((kind) =>
@@ -103,8 +111,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * What a process does: it serves requests, or only uses the database, or needs neither. In production a server must know
- * how viewers sign in, and a database must be named.
+ * What a process does: it serves requests, or only uses the database, or needs neither. In
+ * production a server must know how viewers sign in, and a database must be named.
  */
 export type Use = 'serve' | 'database' | 'none'
 
@@ -174,8 +182,9 @@ function databaseProblems({ MONGODB_URI }: Checked<'MONGODB_URI'>, isRequired: b
 }
 
 /**
- * What is wrong with the database that the path of `MONGODB_URI` names. Undefined if `MONGODB_DATABASE` names another.
- * The sentence does not quote the path, which may be a part of a password that is not percent-encoded.
+ * What is wrong with the database that the path of `MONGODB_URI` names. Undefined if
+ * `MONGODB_DATABASE` names another. The sentence does not quote the path, which may be a part of a
+ * password that is not percent-encoded.
  */
 export function pathProblem(
   uri: string | undefined,

@@ -27,8 +27,8 @@ export const variableSections: Readonly<Record<string, Variables>> = {
 export const variableNames: readonly string[] = Object.values(variableSections).flatMap(Object.keys)
 
 /**
- * Reads the configuration from environment variables. White space around a value is left out, such as the carriage
- * return of a file from Windows. An empty value counts as absent.
+ * Reads the configuration from environment variables. White space around a value is left out, such
+ * as the carriage return of a file from Windows. An empty value counts as absent.
  * @param use what production requires: see {@link Use}.
  * @throws {ConfigError} naming every variable that is wrong.
  */

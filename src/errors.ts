@@ -1,4 +1,7 @@
-/** Every code a client can meet, with the HTTP status of a request that fails as a whole and what it means. */
+/**
+ * Every code a client can meet, with the HTTP status of a request that fails as a whole and what it
+ * means.
+ */
 export const errorCodes = {
   BAD_USER_INPUT: {
     status: 400,
@@ -97,7 +100,9 @@ export class DomainError extends Error {
   }
 }
 
-/** The error of an item that is refused alone. @throws the error if it is a failure of the server. */
+/**
+ * The error of an item that is refused alone. @throws the error if it is a failure of the server.
+ */
 export function refusalOf(error: unknown): DomainError {
   if (error instanceof DomainError && errorCodes[error.code].status < 500) return error
   throw error
@@ -120,7 +125,8 @@ export function badInputs(wrong: readonly WrongArgument[]): DomainError {
 /**
  * Evaluates a check of each item, in order.
  * @returns the results.
- * @throws {DomainError} BAD_USER_INPUT with the wrong arguments of all checks. Any other error of a check, at once.
+ * @throws {DomainError} BAD_USER_INPUT with the wrong arguments of all checks. Any other error of a
+ *   check, at once.
  */
 export function checkEach<Item, Result>(
   items: readonly Item[],

@@ -19,14 +19,17 @@ export interface Events extends EntryEvents {
   'follow.ended': EdgeEvent
   'post.created': PostEvent
   'post.deleted': PostEvent
-  /** A post was removed that had likes, comments or shares: by its author, or with the author's account. A repair may not know the author. */
+  /**
+   * A post was removed that had likes, comments or shares: by its author, or with the author's
+   * account. A repair may not know the author.
+   */
   'engagements.orphaned': Pick<PostEvent, 'post'> & Partial<PostEvent>
 }
 
 export type EventName = keyof Events
 
 /**
- * The kind of job with which a feature reacts to each event. The transaction of the event inserts the job. Kinds are
- * persisted.
+ * The kind of job with which a feature reacts to each event. The transaction of the event inserts
+ * the job. Kinds are persisted.
  */
 export type Reactions<Kind extends string = string> = Readonly<Partial<Record<EventName, Kind>>>

@@ -39,7 +39,10 @@ export interface Extension {
 
 const extensions: Extension[] = []
 
-/** Adds a package to this process. Each package calls it when it is loaded; `packages/index.ts` loads all. */
+/**
+ * Adds a package to this process. Each package calls it when it is loaded; `packages/index.ts`
+ * loads all.
+ */
 export const extend = (extension: Extension): void => void extensions.push(extension)
 
 /** Creates the commands of all packages, in the order in which they were loaded. */

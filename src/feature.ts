@@ -53,8 +53,9 @@ export const shareOfMemory = (
 export type ListTable = Readonly<Record<string, (more: never) => List<never, unknown, unknown>>>
 
 /**
- * What a feature declares beside its GraphQL API (`api.ts`) and its collections (`db/collections.ts`). Nothing may be left out: a feature that stores
- * nothing says so. `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.
+ * What a feature declares beside its GraphQL API (`api.ts`) and its collections
+ * (`db/collections.ts`). Nothing may be left out: a feature that stores nothing says so.
+ * `features.ts` lists all features, and wires services, jobs and the removal of accounts from them.
  */
 export interface Feature<Needs, Services, Kind extends string, Lists extends ListTable> {
   readonly name: string
@@ -64,7 +65,9 @@ export interface Feature<Needs, Services, Kind extends string, Lists extends Lis
   readonly create: (parts: Needs) => Services
   /** Its lists that clients page through, by the names of their loaders. */
   readonly lists: (parts: Needs & Services) => Lists
-  /** The task of each of its kinds of jobs. A task that runs again from its start changes nothing. */
+  /**
+   * The task of each of its kinds of jobs. A task that runs again from its start changes nothing.
+   */
   readonly tasks: (parts: Needs & Services) => Readonly<Record<Kind, Task>>
   /** Those of its jobs that are queued once in each period. */
   readonly periodic: (parts: Needs & Services) => readonly PeriodicJob<Kind>[]
@@ -76,7 +79,10 @@ export interface Feature<Needs, Services, Kind extends string, Lists extends Lis
   readonly invariants: Invariants
 }
 
-/** A feature as written, with the types of what it needs and creates. It does not compile without its collections. */
+/**
+ * A feature as written, with the types of what it needs and creates. It does not compile without
+ * its collections.
+ */
 export const defineFeature = <
   Needs,
   Services,

@@ -17,7 +17,10 @@ export const features = [accounts, follows, posts, engagement, timelines] as con
 
 export type FeatureName = (typeof features)[number]['name']
 
-/** The core with the services of features, in their order. A feature that needs what none before it creates is named. */
+/**
+ * The core with the services of features, in their order. A feature that needs what none before it
+ * creates is named.
+ */
 type Wired<Features, Parts> = Features extends readonly [infer First, ...infer Others]
   ? First extends Feature<infer Needs, infer Created, infer _Kind, infer _Lists>
     ? Parts extends Needs
@@ -91,7 +94,10 @@ export const createPeriodicJobs = (parts: Parts): PeriodicJobs =>
     all.flatMap(({ periodic }) => periodic(parts)),
   )
 
-/** All invariants of the stored data, in the order in which a run checks them: those of the core first. */
+/**
+ * All invariants of the stored data, in the order in which a run checks them: those of the core
+ * first.
+ */
 export const invariants: readonly Check[] = [
   ...[checkShapes, checkParkedJobs],
   ...checkPhases.flatMap((phase) => all.flatMap(({ invariants }) => invariants[phase] ?? [])),

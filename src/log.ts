@@ -5,12 +5,15 @@ export type Log = Logger
 /** How many causes of an error are logged. */
 const causesMax = 3
 
-/** How many bytes of lines are written together, and how long a line waits for others, in milliseconds. */
+/**
+ * How many bytes of lines are written together, and how long a line waits for others, in
+ * milliseconds.
+ */
 const [bytesMin, waitMsMax] = [4_096, 100]
 
 /**
- * Writes lines to a file together, 100 ms later at most, because each write costs as much as a line. The end of the process
- * writes the rest.
+ * Writes lines to a file together, 100 ms later at most, because each write costs as much as a
+ * line. The end of the process writes the rest.
  * @param dest a path or a file descriptor.
  */
 export const linesTo = (dest: string | number): DestinationStream =>
@@ -18,7 +21,8 @@ export const linesTo = (dest: string | number): DestinationStream =>
 
 /**
  * The process's log.
- * @param output 'terminal': readable lines on standard output; 'json': JSON lines there; otherwise JSON lines to a stream.
+ * @param output 'terminal': readable lines on standard output; 'json': JSON lines there; otherwise
+ *   JSON lines to a stream.
  */
 export function createLog(level: string, output: 'terminal' | 'json' | DestinationStream): Log {
   const options = { level, serializers: { err: serializeError } }
@@ -29,8 +33,8 @@ export function createLog(level: string, output: 'terminal' | 'json' | Destinati
 }
 
 /**
- * The parts of an error that are logged. A failed write carries its documents, and so texts of users: an allowlist
- * leaves them out.
+ * The parts of an error that are logged. A failed write carries its documents, and so texts of
+ * users: an allowlist leaves them out.
  */
 function serializeError(error: unknown, causesLeft = causesMax): unknown {
   if (!(error instanceof Error)) return String(error)

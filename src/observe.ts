@@ -12,7 +12,10 @@ const backlogKeptMs = 2_000
 /** How long a count may take before `/metrics` is answered without it, in milliseconds. */
 const backlogMsMax = 1_000
 
-/** Has the gauges of the clock and of the database's jobs read from a database. Two commands a scrape. */
+/**
+ * Has the gauges of the clock and of the database's jobs read from a database. Two commands a
+ * scrape.
+ */
 export function measureDatabase(
   { clock }: Pick<OpenDatabase, 'clock'>,
   { collections, now }: Pick<Services, 'collections' | 'now'>,

@@ -13,7 +13,10 @@ export interface RequestScope {
   actor: string | undefined
   /** The code of the first error of the answer. */
   code: ErrorCode | undefined
-  /** Number of commands that the request sent to MongoDB. A command that requests share counts for the first one. */
+  /**
+   * Number of commands that the request sent to MongoDB. A command that requests share counts for
+   * the first one.
+   */
   commands: number
 }
 
@@ -35,7 +38,10 @@ interface RequestContext {
 
 const contexts = new AsyncLocalStorage<RequestContext>()
 
-/** The request that the running code belongs to. Undefined outside requests, for example in a worker. */
+/**
+ * The request that the running code belongs to. Undefined outside requests, for example in a
+ * worker.
+ */
 export const currentScope = (): RequestScope | undefined => contexts.getStore()?.scope
 
 /** Runs `work` with all its continuations as part of a request. */
@@ -49,7 +55,9 @@ export const currentTime = (): TimeLimit | undefined => contexts.getStore()?.tim
 export const runInTime = <T>(time: TimeLimit | undefined, work: () => T): T =>
   contexts.run({ ...contexts.getStore(), time }, work)
 
-/** As {@link runInTime}, for the request that begins: its scope, if it has one, gets the time limit. */
+/**
+ * As {@link runInTime}, for the request that begins: its scope, if it has one, gets the time limit.
+ */
 export function beginInTime(time: TimeLimit, work: () => void): void {
   const context = contexts.getStore()
   if (!context) runInTime(time, work)
@@ -62,7 +70,10 @@ export function beginInTime(time: TimeLimit, work: () => void): void {
 /** Runs `work` with all its continuations as part of no request. */
 export const runOutside = (work: () => void): void => contexts.exit(work)
 
-/** Whether the running code is the task of a job, so that its reads must see what the transaction of the job wrote. */
+/**
+ * Whether the running code is the task of a job, so that its reads must see what the transaction of
+ * the job wrote.
+ */
 export const isInJob = (): boolean => contexts.getStore()?.isJob ?? false
 
 /** Runs `work` with all its continuations as the task of a job. */

@@ -11,7 +11,10 @@ import {
   type Variables,
 } from './lib/variables.ts'
 
-/** The algorithms of a secret, and of published keys. Apart, so that no public key verifies a token as a secret. */
+/**
+ * The algorithms of a secret, and of published keys. Apart, so that no public key verifies a token
+ * as a secret.
+ */
 const algorithms = {
   secret: ['HS256', 'HS384', 'HS512'],
   jwksUrl: [
@@ -30,7 +33,10 @@ export interface TokenSource {
   readonly jwksUrl: string | undefined
   /** The `iss` that a token must carry. Undefined: any with a secret, none with published keys. */
   readonly issuer: string | undefined
-  /** Texts that `iss` had before, the oldest first. Tokens may carry them, and accounts are stored under them. */
+  /**
+   * Texts that `iss` had before, the oldest first. Tokens may carry them, and accounts are stored
+   * under them.
+   */
   readonly formerIssuers: readonly string[]
   /** The values of `aud` of which a token must carry one. Empty: any. */
   readonly audience: readonly string[]
@@ -44,8 +50,8 @@ export interface TokenSource {
 export interface ListedIssuer extends TokenSource {
   readonly issuer: string
   /**
-   * The issuers for whose accounts tokens with the scope `act-for` act. They name and create subjects of the first. Empty:
-   * they act for no user.
+   * The issuers for whose accounts tokens with the scope `act-for` act. They name and create
+   * subjects of the first. Empty: they act for no user.
    */
   readonly actFor: readonly string[]
 }
@@ -64,15 +70,23 @@ export interface AuthConfig {
 
 /** Whose subjects a name stands for. Two of them never name the same person. */
 export interface SubjectIssuer {
-  /** The oldest text of its `iss`, so that processes that know fewer texts store the same. Empty: without AUTH_ISSUER. */
+  /**
+   * The oldest text of its `iss`, so that processes that know fewer texts store the same. Empty:
+   * without AUTH_ISSUER.
+   */
   readonly issuer: string
-  /** Whether the main keys or `Dev` verify them: accounts that were stored without an issuer belong to its subjects. */
+  /**
+   * Whether the main keys or `Dev` verify them: accounts that were stored without an issuer belong
+   * to its subjects.
+   */
   readonly isMain: boolean
   /** The other texts of its `iss`. Absent if there are none. */
   readonly otherTexts?: readonly string[]
 }
 
-/** The texts of `iss` that tokens of a source may carry, the oldest first. Empty: it has no issuer. */
+/**
+ * The texts of `iss` that tokens of a source may carry, the oldest first. Empty: it has no issuer.
+ */
 export const issuerTexts = ({
   issuer,
   formerIssuers,
@@ -101,8 +115,9 @@ export const isIssuer = (text: string): boolean =>
   /^[^\s\p{Cc}]+$/u.test(text) && text.isWellFormed() && Buffer.byteLength(text) <= 255
 
 /**
- * Whether a text is a key of a key pair instead of a secret: PEM, a JWK, a set of them, or the base64 of a public key. A
- * public key is known to all, so a server that took it for a secret would accept tokens of anyone.
+ * Whether a text is a key of a key pair instead of a secret: PEM, a JWK, a set of them, or the
+ * base64 of a public key. A public key is known to all, so a server that took it for a secret would
+ * accept tokens of anyone.
  */
 function isPublishable(text: string): boolean {
   if (/-----BEGIN |"kty"\s*:/.test(text)) return true

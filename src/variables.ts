@@ -14,9 +14,9 @@ import {
 } from './lib/variables.ts'
 import { signIn } from './sign-in.ts'
 
-// The environment variables that timelines, operation and sign-in do not depend on: `timeline/config.ts`, `http/config.ts` and
-// `sign-in.ts` have the others. Their texts are the reference in docs/reference/configuration.md, and links are relative
-// to it.
+// The environment variables that timelines, operation and sign-in do not depend on:
+// `timeline/config.ts`, `http/config.ts` and `sign-in.ts` have the others. Their texts are the
+// reference in docs/reference/configuration.md, and links are relative to it.
 
 /** Handles of people who speak for a service. */
 const reservedHandles = [

@@ -17,8 +17,9 @@ import { openCapacityDatabase } from './system.ts'
 type Ratios = Record<string, number>
 
 /**
- * Compares the predictions of the capacity model with measurements: on Reed98, whose degrees are read from the database,
- * and on a generated graph, whose degrees are a power law. The constants come from a third graph.
+ * Compares the predictions of the capacity model with measurements: on Reed98, whose degrees are
+ * read from the database, and on a generated graph, whose degrees are a power law. The constants
+ * come from a third graph.
  * @returns each figure's prediction over its measurement.
  */
 export async function benchmarkCapacity(options: BenchOptions): Promise<Ratios> {

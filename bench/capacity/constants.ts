@@ -25,9 +25,11 @@ const postsEach = [6, 1] as const
 const likeCounts = [3_000, 100] as const
 
 /**
- * Measures the constants of the capacity model: the bytes on disk of each stored document, and the processor time and
- * oplog bytes of each operation. The command's JSON is the file packages/capacity/constants.json.
- * @param options `sides` selects parts: `graph`, `likes`, or strategies. The others keep their values.
+ * Measures the constants of the capacity model: the bytes on disk of each stored document, and the
+ * processor time and oplog bytes of each operation. The command's JSON is the file
+ * packages/capacity/constants.json.
+ * @param options `sides` selects parts: `graph`, `likes`, or strategies. The others keep their
+ *   values.
  */
 export async function benchmarkConstants(options: BenchOptions) {
   const { log, sides, isSmallest } = options

@@ -36,7 +36,10 @@ export interface ConstantsGraph extends NumberedGraph {
 export const audiencesOf = (options: Pick<BenchOptions, 'isSmallest'>): readonly number[] =>
   audiences.slice(0, sizeOf(options, audiences.length, 3))
 
-/** Creates a graph of equal users and of authors and readers with exact numbers of edges. It is the same in each run. */
+/**
+ * Creates a graph of equal users and of authors and readers with exact numbers of edges. It is the
+ * same in each run.
+ */
 export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>): ConstantsGraph {
   const users: UserId[] = []
   const addUsers = (prefix: string, count: number) =>
@@ -79,7 +82,10 @@ export function createConstantsGraph(options: Pick<BenchOptions, 'isSmallest'>):
 /** The shape of the generated graph: the number of followers falls with the rank to this power. */
 export const zipfShape = { exponent: 0.8, followersMax: 20_000 } as const
 
-/** Creates a graph whose user of rank r has `followersMax` / r^`exponent` followers. It is the same in each run. */
+/**
+ * Creates a graph whose user of rank r has `followersMax` / r^`exponent` followers. It is the same
+ * in each run.
+ */
 export function createPowerLawGraph(userCount: number): NumberedGraph {
   const { exponent, followersMax } = zipfShape
   const users = Array.from({ length: userCount }, (_, at) => `z${at}` as UserId)

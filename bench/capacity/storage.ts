@@ -30,8 +30,9 @@ export const accountCollections = ['users', 'handles', 'subjects', 'user_stats']
 export const edgeCollections = ['followers', 'following', 'follow_events'] as const
 
 /**
- * Measures collections after a checkpoint, so that their files hold all documents. Free space in the files does not
- * count: the next documents take it, and how much there is depends on the time of the last checkpoints.
+ * Measures collections after a checkpoint, so that their files hold all documents. Free space in
+ * the files does not count: the next documents take it, and how much there is depends on the time
+ * of the last checkpoints.
  */
 export async function measureStorage<Name extends CollectionName>(
   { client, db }: BenchDatabase,

@@ -11,8 +11,8 @@ const graphCreatedMs = Date.UTC(2024, 0, 1)
 const hourMs = 3_600_000
 
 /**
- * Stores a graph as follows would have: edges in random order, with their history, into collections that have all their
- * indexes. Correct counters (law L3).
+ * Stores a graph as follows would have: edges in random order, with their history, into collections
+ * that have all their indexes. Correct counters (law L3).
  */
 export async function storeGraph(
   { services: { collections } }: BenchDatabase,
@@ -62,7 +62,10 @@ export async function storeGraph(
   }
 }
 
-/** Stores the same number of posts for each author, with texts of three to twelve words. @returns them, oldest first. */
+/**
+ * Stores the same number of posts for each author, with texts of three to twelve words. @returns
+ * them, oldest first.
+ */
 export async function storeHistory(
   { services: { collections } }: BenchDatabase,
   authors: readonly UserId[],

@@ -22,7 +22,10 @@ import {
 } from './system.ts'
 import { measureCacheBytes, measureEntryBytes } from './timeline-storage.ts'
 
-/** The number of posts that are measured with each audience: so that each audience gets thousands of deliveries. */
+/**
+ * The number of posts that are measured with each audience: so that each audience gets thousands of
+ * deliveries.
+ */
 const postsPerAudience = [384, 192, 48, 12] as const
 /** The other operations, and how many are enough to run each once. */
 const operations = {

@@ -13,7 +13,8 @@ const daysMs = 30 * 86_400_000
 const streams = { time: 2, length: 3, words: 16 }
 
 /**
- * Generates posts, the same for equal arguments. Their times are even over the 30 days before `untilMs`.
+ * Generates posts, the same for equal arguments. Their times are even over the 30 days before
+ * `untilMs`.
  * @param seed an integer from 0 to 4,294,967,295.
  * @param untilMs milliseconds since 1970.
  */

@@ -14,7 +14,10 @@ import { waitForEmptyOutbox } from '../feeds/mixed-workload-systems.ts'
 import { readMongodCpuUs } from '../reads/feedline-side.ts'
 import { tokenSecret } from '../tokens.ts'
 
-/** What operations cost: processor time of server and mongod, bytes of the oplog, and written documents. */
+/**
+ * What operations cost: processor time of server and mongod, bytes of the oplog, and written
+ * documents.
+ */
 export interface Cost {
   readonly serverUs: number
   readonly mongodUs: number
@@ -33,7 +36,10 @@ export const connectionsOfLargePosts = 4
 
 const maintained = { FEED_MAINTAINED: materialisedNames.join(',') } as const
 
-/** Opens a database in which all strategies are registered before the first user, so that they cover every reader. */
+/**
+ * Opens a database in which all strategies are registered before the first user, so that they cover
+ * every reader.
+ */
 export async function openCapacityDatabase(log: (line: string) => void): Promise<FeedsDatabase> {
   const database = await openBenchDatabase(log, maintained, { socketTimeoutMS: 120_000 })
   await registerStrategies(database.services, materialisedNames)
@@ -54,7 +60,10 @@ export async function prepareStrategy(
 
 /** A production server with one strategy, whose operations can be measured. */
 export interface MeasuredServer extends AsyncDisposable {
-  /** Sends each request once, 16 at a time, and waits until no job is left. @returns the cost of all. */
+  /**
+   * Sends each request once, 16 at a time, and waits until no job is left. @returns the cost of
+   * all.
+   */
   measure(requests: readonly LoadRequest[], together?: number): Promise<Cost>
 }
 
@@ -147,6 +156,9 @@ export const divideCost = (cost: Cost, count: number): Cost => ({
   writes: cost.writes / count,
 })
 
-/** Opens services that maintain one strategy, with entries as a server with default settings stores them. */
+/**
+ * Opens services that maintain one strategy, with entries as a server with default settings stores
+ * them.
+ */
 export const openStrategyServices = ({ uri, db }: FeedsDatabase, strategy: FeedStrategyName) =>
   openServices(uri, db.databaseName, { FEED_STRATEGY: strategy, FEED_MAINTAINED: strategy })

@@ -11,8 +11,8 @@ const readerCount = 1_000
 const deliveriesAtOnce = 16
 
 /**
- * Measures the bytes on disk of one entry: 1,000 users get the posts of 20 others each, in the order of time. So each
- * timeline has other posts, and their entries arrive in turn.
+ * Measures the bytes on disk of one entry: 1,000 users get the posts of 20 others each, in the
+ * order of time. So each timeline has other posts, and their entries arrive in turn.
  */
 export async function measureEntryBytes(
   database: FeedsDatabase,

@@ -25,8 +25,9 @@ interface Measured {
 }
 
 /**
- * Measures the processor time of hostile and of generated documents of an anonymous client, valid and invalid ones, in
- * pages: the time of a signed-in timeline page of 20 posts in the same round. Prints the worst.
+ * Measures the processor time of hostile and of generated documents of an anonymous client, valid
+ * and invalid ones, in pages: the time of a signed-in timeline page of 20 posts in the same round.
+ * Prints the worst.
  */
 export async function benchmarkDocuments(options: BenchOptions) {
   const { log, print, rounds } = options
@@ -87,7 +88,10 @@ export async function benchmarkDocuments(options: BenchOptions) {
   return { documents: requests.length, worst_pages: worst[0]?.pages ?? Number.NaN }
 }
 
-/** The processor time of the server for each of some requests that are sent one after another, in microseconds. */
+/**
+ * The processor time of the server for each of some requests that are sent one after another, in
+ * microseconds.
+ */
 async function timeOf(server: Server, count: number, requestOf: (n: number) => LoadRequest) {
   const before = await server.readCpuTimeUs()
   for (let n = 0; n < count; n++) await send(server, requestOf(n))

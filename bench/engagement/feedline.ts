@@ -36,7 +36,10 @@ export async function createPosts({ collections }: Services, count: number): Pro
 export const likePost = async ({ engagements }: Services, user: UserId, post: PostRef) =>
   engagements.add('likes', user, post, { idempotencyKey: newKey(user, 'likePost') })
 
-/** Feedline's implementation: the whole service, with admission, blocks, overflow and the list of likes by user. */
+/**
+ * Feedline's implementation: the whole service, with admission, blocks, overflow and the list of
+ * likes by user.
+ */
 export function feedline(services: Services): LikeImplementation {
   const refs = new Map<string, PostRef>()
   return {

@@ -19,8 +19,8 @@ interface Point {
 }
 
 /**
- * Measures like, unlike and a page of likes, one call at a time, while one post grows to `likes` likes.
- * All likes are added through the service.
+ * Measures like, unlike and a page of likes, one call at a time, while one post grows to `likes`
+ * likes. All likes are added through the service.
  */
 export async function measureLikeGrowth(services: Services, { likes, log }: BenchOptions) {
   const [post] = (await createPosts(services, 1)) as [PostRef]

@@ -30,7 +30,10 @@ async function insertPosts(posts: Collection<LikedPost>, count: number): Promise
   return docs.map(({ _id }) => _id)
 }
 
-/** The plain `addLike` of the outlier pattern: one embedded list. It throws on a write conflict, and the call is then retried here. */
+/**
+ * The plain `addLike` of the outlier pattern: one embedded list. It throws on a write conflict, and
+ * the call is then retried here.
+ */
 export function embeddedLike(client: MongoClient, db: Db): LikeImplementation {
   const posts = db.collection<LikedPost>('embedded_posts')
   const overflows = db.collection<{ post_id: ObjectId; likes: string[] }>('embedded_overflows')
@@ -105,7 +108,10 @@ export async function uniqueRow(db: Db): Promise<LikeImplementation> {
   }
 }
 
-/** One conditional update. It checks no block and no account, and has no overflow and no list of likes by user. */
+/**
+ * One conditional update. It checks no block and no account, and has no overflow and no list of
+ * likes by user.
+ */
 export function bareUpdate(db: Db): LikeImplementation {
   const posts = db.collection<LikedPost>('bare_posts')
   return {

@@ -11,8 +11,8 @@ const sizes = [0, 100, 1_000, 10_000]
 const pageSize = 50
 
 /**
- * Measures the cost of embedded lists in the storage engine: likes of posts with more and more embedded likes.
- * Then reads pages of 50 such posts without their likes.
+ * Measures the cost of embedded lists in the storage engine: likes of posts with more and more
+ * embedded likes. Then reads pages of 50 such posts without their likes.
  */
 export async function benchmarkThresholds(options: BenchOptions) {
   const rows: Record<string, number>[] = []
@@ -54,7 +54,9 @@ async function measureSize({ db, services }: BenchDatabase, size: number, ms: nu
   }
 }
 
-/** Creates posts with `size` embedded likes. The likes are of accounts that the load does not use. */
+/**
+ * Creates posts with `size` embedded likes. The likes are of accounts that the load does not use.
+ */
 async function createPostsWithLikes(services: Services, size: number): Promise<PostRef[]> {
   const posts = await createPosts(services, pageSize)
   for (const { id } of posts) {

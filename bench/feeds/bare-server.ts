@@ -12,9 +12,15 @@ import { socialiteCache } from './socialite.ts'
 export interface BareServerConfig {
   readonly uri: string
   readonly name: string
-  /** The recorded commands of each reader's page, as EJSON. If undefined, the server reads one document per reader. */
+  /**
+   * The recorded commands of each reader's page, as EJSON. If undefined, the server reads one
+   * document per reader.
+   */
   readonly pages?: string | undefined
-  /** Whether requests carry Bearer tokens, which the server verifies. Default: they carry `Dev HANDLE`. */
+  /**
+   * Whether requests carry Bearer tokens, which the server verifies. Default: they carry `Dev
+   * HANDLE`.
+   */
   readonly verifiesTokens?: boolean
   /** Whether posts have the field createdAt. */
   readonly createdAt?: boolean

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * Builds the server with tsc, as in production, without anything of an earlier build. @returns the folder of its `src`.
- * The output of tsx is slower: it adds a call for each nested function.
+ * Builds the server with tsc, as in production, without anything of an earlier build. @returns the
+ * folder of its `src`. The output of tsx is slower: it adds a call for each nested function.
  */
 export async function buildServer(): Promise<string> {
   const folder = resolve('.feedline/bench-build')

@@ -22,7 +22,8 @@ type StoredFollow = ReturnType<typeof listEdges>[number]
 
 /**
  * Inserts a graph with correct counters (law L3) into a database without users.
- * @param edges the follows of the graph. Default: those of one followee began after those of another.
+ * @param edges the follows of the graph. Default: those of one followee began after those of
+ *   another.
  */
 export async function storeGraph(
   database: BenchDatabase,
@@ -70,7 +71,10 @@ export async function storeAccounts(
 /** The number of posts that this process has stored. It makes all ids unique. */
 let storedPosts = 0
 
-/** Inserts posts of all authors in turn, dated over the last 60 days. Adds them to the authors' counters. */
+/**
+ * Inserts posts of all authors in turn, dated over the last 60 days. Adds them to the authors'
+ * counters.
+ */
 export async function storePosts(
   database: BenchDatabase,
   authors: readonly UserId[],
@@ -143,8 +147,8 @@ export async function insertInBatches<T, D>(
 }
 
 /**
- * Entries without posts, oldest first, that fill a cache of Feedline: a page of 50, and one more entry for
- * `hasNextPage`.
+ * Entries without posts, oldest first, that fill a cache of Feedline: a page of 50, and one more
+ * entry for `hasNextPage`.
  */
 export const fillerPosts: readonly PostDoc[] = Array.from({ length: 51 }, (_, at) => ({
   _id: toObjectId(createIdAt<PostId>(graphCreatedMs + at, at)),

@@ -12,7 +12,10 @@ export type CommandGroup = readonly Document[]
 
 const sessionFields = ['lsid', '$db', '$clusterTime', '$readPreference', 'txnNumber']
 
-/** Records the commands that `work` sends to the database. A new group begins when no command is running. */
+/**
+ * Records the commands that `work` sends to the database. A new group begins when no command is
+ * running.
+ */
 export async function recordCommands(
   { client, db: { databaseName: database } }: { readonly client: MongoClient; readonly db: Db },
   work: () => Promise<unknown>,

@@ -22,8 +22,9 @@ export type CreatePostLatencies = Readonly<
 const postsPerSecond = 12
 
 /**
- * Measures createPost of three authors in turn under INBOX. The same process delivers the earlier posts, as
- * `feedline serve` does. So all authors have the same load, and only their numbers of followers differ.
+ * Measures createPost of three authors in turn under INBOX. The same process delivers the earlier
+ * posts, as `feedline serve` does. So all authors have the same load, and only their numbers of
+ * followers differ.
  */
 export async function measureCreatePost(
   database: FeedsDatabase,
@@ -68,7 +69,7 @@ export async function measureCreatePost(
 }
 
 /**
- * The pause after each post, in milliseconds. Three pauses are as long as the 21,010 deliveries of three posts take at
- * 28,000 per second. So deliveries do not queue up.
+ * The pause after each post, in milliseconds. Three pauses are as long as the 21,010 deliveries of
+ * three posts take at 28,000 per second. So deliveries do not queue up.
  */
 const pauseMs = 250

@@ -28,8 +28,9 @@ export const measuredStrategies = ['TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE', 'IN
 export type Rates = Readonly<Record<string, number[]>>
 
 /**
- * Measures deliveries per second of Feedline and Socialite in turn: posts of the same authors to the same followers.
- * Each measurement begins with empty buckets and full caches. A rate is 0 unless every follower has every post afterwards.
+ * Measures deliveries per second of Feedline and Socialite in turn: posts of the same authors to
+ * the same followers. Each measurement begins with empty buckets and full caches. A rate is 0
+ * unless every follower has every post afterwards.
  */
 export async function measureDeliveries(
   database: FeedsDatabase,
@@ -71,8 +72,8 @@ export const countFollowers = ({ followers }: Graph, author: UserId) =>
   followers.get(author)?.length ?? 0
 
 /**
- * Selects authors in shuffled order until their followers add up to `deliveries`. The order is the same in each run.
- * No reader gets more than 50 posts, so that all fit into a cache.
+ * Selects authors in shuffled order until their followers add up to `deliveries`. The order is the
+ * same in each run. No reader gets more than 50 posts, so that all fit into a cache.
  */
 export function selectAuthors(graph: Graph, deliveries: number): UserId[] {
   const authors: UserId[] = []
@@ -90,7 +91,10 @@ export function selectAuthors(graph: Graph, deliveries: number): UserId[] {
   return authors
 }
 
-/** Measures the delivery of a post of each author under one strategy. @returns the time and the stored entries. */
+/**
+ * Measures the delivery of a post of each author under one strategy. @returns the time and the
+ * stored entries.
+ */
 export async function measureFeedline(
   database: FeedsDatabase,
   strategy: MaterialisedName,

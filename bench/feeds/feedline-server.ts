@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { handleRequests } from '../child-process.ts'
 
-// The compiled server of `feedline serve`. It also answers its parent with its port, its processor time and its memory.
+// The compiled server of `feedline serve`. It also answers its parent with its port, its processor
+// time and its memory.
 const urlOf = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href
 const { startApp } = (await import(urlOf('app.js'))) as typeof import('../../src/app.ts')
 const { readConfig } = (await import(

@@ -26,7 +26,10 @@ export const feedEnv = {
 
 /** A database whose maintained strategies can be changed. */
 export interface FeedsDatabase extends BenchDatabase {
-  /** The registrations of all strategies. They were created before the first user, so every reader is covered. */
+  /**
+   * The registrations of all strategies. They were created before the first user, so every reader
+   * is covered.
+   */
   readonly registered: readonly StrategyDoc[]
 }
 
@@ -38,13 +41,18 @@ export async function openFeedsDatabase(log: (line: string) => void): Promise<Fe
   return { ...database, registered }
 }
 
-/** Opens services on the same database with command monitoring, which slows each command down a little. */
+/**
+ * Opens services on the same database with command monitoring, which slows each command down a
+ * little.
+ */
 export async function openMonitored({ uri, db }: BenchDatabase) {
   const monitored = await openServices(uri, db.databaseName, feedEnv, { monitorCommands: true })
   return { uri, ...monitored, [Symbol.asyncDispose]: () => monitored.client.close() }
 }
 
-/** Back-fills all strategies with posts that were inserted without deliveries, as after an import. */
+/**
+ * Back-fills all strategies with posts that were inserted without deliveries, as after an import.
+ */
 export async function backfill(database: FeedsDatabase): Promise<void> {
   const { services } = database
   await maintainOnly(database, materialisedNames)
@@ -88,7 +96,9 @@ export async function clearBuckets({ db }: FeedsDatabase): Promise<void> {
   await applyIndexes(db, 'collection')
 }
 
-/** Gives each user a full cache of entries without posts. So each delivery also removes an entry. */
+/**
+ * Gives each user a full cache of entries without posts. So each delivery also removes an entry.
+ */
 export async function fillCaches(
   { services, registered }: FeedsDatabase,
   users: readonly UserId[],
@@ -104,7 +114,10 @@ export async function fillCaches(
   }))
 }
 
-/** Counts the entries of these posts, without the entries of their authors. Counts each pair of reader and post once. */
+/**
+ * Counts the entries of these posts, without the entries of their authors. Counts each pair of
+ * reader and post once.
+ */
 export async function countEntries(
   { collections }: Services,
   strategy: MaterialisedName,

@@ -35,8 +35,8 @@ function createRing(people: number, friends: number): Graph {
 }
 
 /**
- * Loads Reed98 (networkrepository.com), or another edge list. Each friendship becomes a follow in both directions. The
- * smallest size needs no file: it has a ring in the place of Reed98.
+ * Loads Reed98 (networkrepository.com), or another edge list. Each friendship becomes a follow in
+ * both directions. The smallest size needs no file: it has a ring in the place of Reed98.
  * @param ring its people, and the friends of each on either side.
  * @returns undefined if the file does not exist.
  */

@@ -48,8 +48,8 @@ const postsPerAuthor = 5
 const pagesPerMeasurement = 40
 
 /**
- * Measures the cost of a first page by the number of followees, with five posts each, and by the number of posts of
- * ten followees.
+ * Measures the cost of a first page by the number of followees, with five posts each, and by the
+ * number of posts of ten followees.
  */
 export async function measurePageGrowth({ log }: Pick<BenchOptions, 'log'>): Promise<GrowthRow[]> {
   await using database = await openFeedsDatabase(log)
@@ -80,7 +80,10 @@ export async function measurePageGrowth({ log }: Pick<BenchOptions, 'log'>): Pro
   return rows
 }
 
-/** Describes a reader with `count` followees that only this reader follows. Each has `postsEach` posts. */
+/**
+ * Describes a reader with `count` followees that only this reader follows. Each has `postsEach`
+ * posts.
+ */
 function describeReader(
   dimension: 'followed' | 'history',
   size: number,

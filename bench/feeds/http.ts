@@ -21,7 +21,10 @@ function startFlags(): string[] {
   return scripts.start.split(' ').filter((word: string) => word.startsWith('--'))
 }
 
-/** Starts the server at `file`, relative to this folder, as compiled JavaScript. Its process must answer `message` with the port. */
+/**
+ * Starts the server at `file`, relative to this folder, as compiled JavaScript. Its process must
+ * answer `message` with the port.
+ */
 export async function startServer(
   file: string,
   env: Readonly<Record<string, string>>,
@@ -99,7 +102,10 @@ export interface ServerLoadResult extends HttpLoadResult {
   readonly cpuUs: number
 }
 
-/** Loads a server over 16 connections for `ms` milliseconds, after a warm-up of a third of that time. */
+/**
+ * Loads a server over 16 connections for `ms` milliseconds, after a warm-up of a third of that
+ * time.
+ */
 export async function loadServer(
   load: { sendRequest<Result>(message: LoadJob): Promise<Result> },
   server: Server,

@@ -50,8 +50,8 @@ export function createAudiences(options: Pick<BenchOptions, 'isSmallest'>): Grap
 }
 
 /**
- * Measures the deliveries of posts by a worker under INBOX, to audiences of 30 and of 100,000, and the insert of the same
- * documents by bare commands.
+ * Measures the deliveries of posts by a worker under INBOX, to audiences of 30 and of 100,000, and
+ * the insert of the same documents by bare commands.
  * @throws unless each follower has each post, or if the posts were delivered without a worker.
  */
 export async function measureInboxDeliveries(options: BenchOptions): Promise<InboxRound[]> {

@@ -4,14 +4,20 @@ import { newIdEachTime } from '../idempotency.ts'
 import type { LoadResult } from '../load.ts'
 import { quantile } from '../statistics.ts'
 
-/** One load: HTTP requests that are sent in turn over keep-alive connections, each after the last answer. */
+/**
+ * One load: HTTP requests that are sent in turn over keep-alive connections, each after the last
+ * answer.
+ */
 export interface LoadJob {
   /** The port of the server, or of servers that share the connections. */
   readonly port: number | readonly number[]
   readonly requests: readonly Pick<Request, 'headers' | 'body' | 'method' | 'path'>[]
   readonly connections: number
   readonly ms: number
-  /** The number of requests in all, which replaces `ms`. Each connection sends its own share of `requests`. */
+  /**
+   * The number of requests in all, which replaces `ms`. Each connection sends its own share of
+   * `requests`.
+   */
   readonly amount?: number
   /** The wanted status of every answer. Default: 200. */
   readonly status?: number
@@ -20,8 +26,9 @@ export interface LoadJob {
 }
 
 /**
- * The result of a load. The load fails if an answer has another status or lacks its part, or if its body begins with errors.
- * `bytes` is the mean size of an answer. Only a load with an amount lists its latencies.
+ * The result of a load. The load fails if an answer has another status or lacks its part, or if its
+ * body begins with errors. `bytes` is the mean size of an answer. Only a load with an amount lists
+ * its latencies.
  */
 export interface HttpLoadResult extends LoadResult {
   readonly count: number
@@ -52,7 +59,8 @@ handleRequests(async (job: LoadJob): Promise<HttpLoadResult> => {
       const text = String(body)
       return !text.startsWith('{"errors"') && text.includes(answer)
     },
-    // Each connection begins with another request. With an amount, autocannon gives the first ones one more.
+    // Each connection begins with another request. With an amount, autocannon gives the first ones
+    // one more.
     setupClient: (client) => {
       const [share, rest] = [
         Math.floor(requests.length / connections),

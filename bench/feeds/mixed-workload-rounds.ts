@@ -16,8 +16,8 @@ export type MixedWorkloadResult = Readonly<
 >
 
 /**
- * Measures the mixed workload on each system in turn. New posts of a system are deleted afterwards, so all systems
- * begin with the same posts.
+ * Measures the mixed workload on each system in turn. New posts of a system are deleted afterwards,
+ * so all systems begin with the same posts.
  */
 export async function measureMixedWorkload(
   database: FeedsDatabase,

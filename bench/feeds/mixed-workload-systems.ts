@@ -62,8 +62,8 @@ export async function waitForEmptyOutbox({ collections: { outbox } }: Services):
 }
 
 /**
- * Opens Socialite's cache with posts and follows in Feedline's collections. It sends Socialite's reads and writes and
- * checks nothing.
+ * Opens Socialite's cache with posts and follows in Feedline's collections. It sends Socialite's
+ * reads and writes and checks nothing.
  */
 export function openSocialiteSystem({ db, services }: FeedsDatabase, graph: Graph): FeedSystem {
   const strategy = cacheStrategy(db)
@@ -97,7 +97,10 @@ export function openSocialiteSystem({ db, services }: FeedsDatabase, graph: Grap
   }
 }
 
-/** Deletes the posts after `since` with their entries, so that all strategies have the same posts again. */
+/**
+ * Deletes the posts after `since` with their entries, so that all strategies have the same posts
+ * again.
+ */
 export async function deletePostsSince(
   { services }: FeedsDatabase,
   since: ObjectId,

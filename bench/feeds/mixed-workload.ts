@@ -12,7 +12,10 @@ export interface FeedSystem {
   readTimeline(reader: UserId): Promise<unknown>
   /** Reads the first page of one author's posts. */
   readAuthorPosts(author: UserId): Promise<unknown>
-  /** Creates a post. Resolves with its id when the author has the answer. Deliveries may still be running. */
+  /**
+   * Creates a post. Resolves with its id when the author has the answer. Deliveries may still be
+   * running.
+   */
   createPost(author: UserId, text: string): Promise<string>
   /** Whether a post is in the first page of a reader. */
   isVisible(reader: UserId, post: string): Promise<boolean>
@@ -30,7 +33,9 @@ export interface RateResult {
   readonly load: OpenLoopResult
   /** Operations per second until the last delivery had ended. */
   readonly arrived: number
-  /** The time from the creation of a post until a follower's page shows it, of every fourth post. */
+  /**
+   * The time from the creation of a post until a follower's page shows it, of every fourth post.
+   */
   readonly visibleP99Ms: number
   readonly isSustained: boolean
 }
@@ -45,8 +50,9 @@ export interface MaxThroughput {
 }
 
 /**
- * Finds the highest rate that the system sustains: p99 of at most 100 ms, no failed call, and 95 % of the rate done.
- * The rate grows by half until it fails twice. Then a binary search narrows it down to 8 %.
+ * Finds the highest rate that the system sustains: p99 of at most 100 ms, no failed call, and 95 %
+ * of the rate done. The rate grows by half until it fails twice. Then a binary search narrows it
+ * down to 8 %.
  */
 export async function findMaxThroughput(
   name: string,

@@ -19,7 +19,9 @@ import { loadName, pageNumbers, type Reader, readPage, verifyPosts } from './pag
 
 export type HttpResults = Readonly<Record<string, ServerLoadResult>>
 
-/** All servers of the HTTP benchmark, and the process that loads them. Disposing of it stops all. */
+/**
+ * All servers of the HTTP benchmark, and the process that loads them. Disposing of it stops all.
+ */
 export interface HttpBenchmark extends AsyncDisposable {
   /** Loads each server for `ms` milliseconds. */
   warmUp(ms: number): Promise<void>
@@ -35,8 +37,8 @@ interface Target {
 }
 
 /**
- * Starts the server, a process for the load, and the rivals. A bare handler each for CACHE and INBOX sends the same
- * commands. Compares each page with fan-out on read before it is measured.
+ * Starts the server, a process for the load, and the rivals. A bare handler each for CACHE and
+ * INBOX sends the same commands. Compares each page with fan-out on read before it is measured.
  */
 export async function openHttpBenchmark(
   database: BenchDatabase,

@@ -59,7 +59,10 @@ const startOf = (number: PageNumber) => (number === 1 ? 0 : tenthPageStart)
 const afterOf = ({ timeline }: Reader, number: PageNumber) => timeline[startOf(number) - 1]
 export const loadName = (strategy: string, number: PageNumber) => `${strategy} page ${number}`
 
-/** Measures pages through the service with eight clients. Each page is compared with fan-out on read before. */
+/**
+ * Measures pages through the service with eight clients. Each page is compared with fan-out on read
+ * before.
+ */
 export async function measureServicePages(
   database: BenchDatabase,
   readers: readonly Reader[],

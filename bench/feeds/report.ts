@@ -22,7 +22,10 @@ export function computeRatios(zipf: ZipfResults, reed98: Reed98Results | undefin
   }
 }
 
-/** Deliveries by a worker over bare inserts of the same documents: of each audience, and the lower one. */
+/**
+ * Deliveries by a worker over bare inserts of the same documents: of each audience, and the lower
+ * one.
+ */
 export function computeInboxRatios(rounds: readonly InboxRound[]): Ratios {
   const of = (audience: Audience) =>
     rounds.map(({ [audience]: { workers, bareInsert } }) => workers / bareInsert)

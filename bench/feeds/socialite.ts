@@ -43,8 +43,8 @@ interface SizedBucket {
 }
 
 /**
- * The number of concurrent updates. Socialite's pool has four threads, each with one update at a time. More than 16
- * did not raise the rate.
+ * The number of concurrent updates. Socialite's pool has four threads, each with one update at a
+ * time. More than 16 did not raise the rate.
  */
 export const updatesInFlight = 16
 
@@ -68,7 +68,10 @@ export async function fillSocialiteCaches(db: Db, users: readonly UserId[]): Pro
   await insertInBatches(socialiteCache(db), users, (_id) => ({ _id, _c }))
 }
 
-/** Opens Socialite's strategies with the driver's defaults. Each write waits for a majority, as Feedline's writes do. */
+/**
+ * Opens Socialite's strategies with the driver's defaults. Each write waits for a majority, as
+ * Feedline's writes do.
+ */
 export function openSocialiteStrategies(db: Db): Readonly<Record<string, SocialiteStrategy>> {
   return {
     TIME_BUCKETS: timeBucketStrategy(db),
@@ -91,7 +94,10 @@ export function cacheStrategy(db: Db): SocialiteStrategy & { readonly send: Send
   }
 }
 
-/** The `updateMany` of Socialite's older code. The move to a new driver made it an update of one follower. */
+/**
+ * The `updateMany` of Socialite's older code. The move to a new driver made it an update of one
+ * follower.
+ */
 function updateManyCacheStrategy(db: Db): SocialiteStrategy {
   const caches = socialiteCache(db)
   return {
@@ -107,7 +113,10 @@ function updateManyCacheStrategy(db: Db): SocialiteStrategy {
   }
 }
 
-/** Socialite's code has `%` instead of `/`, which makes one bucket per second. Here the period is one day. */
+/**
+ * Socialite's code has `%` instead of `/`, which makes one bucket per second. Here the period is
+ * one day.
+ */
 function timeBucketStrategy(db: Db): SocialiteStrategy {
   const buckets = db.collection<TimeBucket>(names.timed)
   const prepare = () => buckets.createIndex({ '_id._t': -1, '_id._u': 1 })

@@ -14,7 +14,10 @@ export interface ZipfResults {
   readonly growth: readonly GrowthRow[]
 }
 
-/** Measures posts of authors with 20,000, 1,000 and 10 followers. The author with 10 followers has ten posts in each set. */
+/**
+ * Measures posts of authors with 20,000, 1,000 and 10 followers. The author with 10 followers has
+ * ten posts in each set.
+ */
 export async function runZipf(options: BenchOptions): Promise<ZipfResults> {
   const { log, rounds, ms } = options
   await using database = await openFeedsDatabase(log)

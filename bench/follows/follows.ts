@@ -14,8 +14,9 @@ type LoadResults = Readonly<Record<'follow' | 'unfollow', LoadResult>>
 type Round = Readonly<Record<ImplementationName, LoadResults>>
 
 /**
- * Measures 64 clients that follow different accounts, with their jobs. Then measures 64 clients that follow one account,
- * then unfollow it: with group commit, and with one transaction each. No jobs run then.
+ * Measures 64 clients that follow different accounts, with their jobs. Then measures 64 clients
+ * that follow one account, then unfollow it: with group commit, and with one transaction each. No
+ * jobs run then.
  */
 export async function benchmarkFollows(options: BenchOptions) {
   const spread = await measureSpreadFollows(options)
@@ -139,7 +140,10 @@ async function measureImplementation(
   return { follow, unfollow }
 }
 
-/** Runs `calls` calls in a closed loop: each client calls again as soon as its last call has returned. */
+/**
+ * Runs `calls` calls in a closed loop: each client calls again as soon as its last call has
+ * returned.
+ */
 async function runCalls(calls: number, call: (at: number) => Promise<void>): Promise<LoadResult> {
   const latenciesMs: number[] = []
   let next = 0

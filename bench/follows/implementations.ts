@@ -21,7 +21,10 @@ export function groupCommit({ follows }: Services): FollowImplementation {
   }
 }
 
-/** The same writes (edges, history, counters, job) with one transaction each. A write that is UNAVAILABLE is retried. */
+/**
+ * The same writes (edges, history, counters, job) with one transaction each. A write that is
+ * UNAVAILABLE is retried.
+ */
 export function oneTransactionEach(services: Services): FollowImplementation {
   const { edges, restrictions, stats, outbox, transactions } = services
   const mint = new IdMint(Date.now)
@@ -73,7 +76,10 @@ export function oneTransactionEach(services: Services): FollowImplementation {
   }
 }
 
-/** Retries a write while it is UNAVAILABLE, as a client does: write conflicts kept it from changing anything. */
+/**
+ * Retries a write while it is UNAVAILABLE, as a client does: write conflicts kept it from changing
+ * anything.
+ */
 async function retryUnavailable(write: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
     try {

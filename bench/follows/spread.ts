@@ -40,8 +40,9 @@ export const spreadPromises: Readonly<Record<keyof SpreadRound, string>> = {
 }
 
 /**
- * Measures follows of different accounts by 64 clients, each with a key: Feedline's service with INBOX, whose jobs add the
- * posts of the followee to the timeline, and one transaction for each follow.
+ * Measures follows of different accounts by 64 clients, each with a key: Feedline's service with
+ * INBOX, whose jobs add the posts of the followee to the timeline, and one transaction for each
+ * follow.
  * @throws if edges or counters differ from the acknowledged follows.
  */
 export async function measureSpreadFollows(options: BenchOptions): Promise<SpreadRound[]> {
@@ -100,7 +101,10 @@ const followWith =
   async (actor: UserId, followee: UserId): Promise<boolean> =>
     (await follows.follow(actor, followee, newKey(actor, 'followUser'))).changed
 
-/** One transaction for each follow, of six commands: key, edge in both directions, both counters, and the commit. */
+/**
+ * One transaction for each follow, of six commands: key, edge in both directions, both counters,
+ * and the commit.
+ */
 async function openBareFollows({ client, db: { databaseName }, db: from }: BenchDatabase) {
   const db = client.db(`${databaseName}_bare`)
   await copyCollections(from, db.databaseName, ['user_stats'])

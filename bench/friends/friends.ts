@@ -27,9 +27,10 @@ const ratios = {
 } as const satisfies Record<string, readonly [SystemName, SystemName]>
 
 /**
- * Measures suggestions and followees in common against plain aggregations over all follows: on Reed98, and on a graph
- * whose users follow 500 others.
- * @throws if a result differs from the plain aggregation although the follows are within the bounds.
+ * Measures suggestions and followees in common against plain aggregations over all follows: on
+ * Reed98, and on a graph whose users follow 500 others.
+ * @throws if a result differs from the plain aggregation although the follows are within the
+ *   bounds.
  */
 export async function benchmarkFriends(options: BenchOptions) {
   const reed98 = await loadReed98(options)
@@ -95,7 +96,8 @@ async function measureSystem(
 
 /**
  * Compares the results of some viewers with the plain aggregations.
- * @returns the number of viewers within the bounds, and the share of the best 20 suggestions that the others get.
+ * @returns the number of viewers within the bounds, and the share of the best 20 suggestions that
+ *   the others get.
  */
 async function compareResults(
   services: Services,
@@ -132,7 +134,10 @@ async function compareResults(
   }
 }
 
-/** The follows of a graph in shuffled order of time, as people follow each other. It is the same in each run. */
+/**
+ * The follows of a graph in shuffled order of time, as people follow each other. It is the same in
+ * each run.
+ */
 function shuffleFollows(graph: Graph) {
   const follows = listEdges(graph)
   const order = shuffled(follows.length, 1, 0)
@@ -142,7 +147,10 @@ function shuffleFollows(graph: Graph) {
   }))
 }
 
-/** Creates a graph of 1,000 users who follow 500 of 20,000 users, popular ones more often. It is the same in each run. */
+/**
+ * Creates a graph of 1,000 users who follow 500 of 20,000 users, popular ones more often. It is the
+ * same in each run.
+ */
 function createActiveGraph(options: BenchOptions): Graph {
   const activeUsers = sizeOf(options, 1_000, 60)
   const followsEach = sizeOf(options, 500, 50)

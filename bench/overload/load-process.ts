@@ -17,12 +17,14 @@ export type LoadMessage =
   /** A closed loop: each connection sends a request as soon as its last one is answered. */
   | { readonly connections: number; readonly ms: number }
   /**
-   * An open loop: requests begin at this rate, even if earlier ones are not answered. At its end, probes follow until
-   * ten in a row are answered within `wantedMs`.
+   * An open loop: requests begin at this rate, even if earlier ones are not answered. At its end,
+   * probes follow until ten in a row are answered within `wantedMs`.
    */
   | { readonly perSecond: number; readonly ms: number; readonly wantedMs: number }
 
-/** Answered requests. A latency counts from the time at which the request was due, in milliseconds. */
+/**
+ * Answered requests. A latency counts from the time at which the request was due, in milliseconds.
+ */
 export interface LoadResult {
   readonly seconds: number
   /** Latencies of the answers with data. */
@@ -50,7 +52,8 @@ handleRequests(async (message: LoadMessage) => {
   if ('requests' in message) {
     requests = message.requests
     await pool?.close()
-    // As many connections as open requests: a client of an open loop does not wait for another client.
+    // As many connections as open requests: a client of an open loop does not wait for another
+    // client.
     pool = new Pool(`http://127.0.0.1:${message.port}`, { connections: null, pipelining: 1 })
     return {}
   }
@@ -124,7 +127,10 @@ async function runOpenLoop(perSecond: number, ms: number, wantedMs: number): Pro
   return recorder.finish(recoverySeconds)
 }
 
-/** The probes that must be answered in time, and the time between two probes and for all of them, in milliseconds. */
+/**
+ * The probes that must be answered in time, and the time between two probes and for all of them, in
+ * milliseconds.
+ */
 const [goodProbes, probeMs, recoveryMsMax] = [10, 20, 60_000]
 
 /** The time until the first of ten consecutive probes that are answered in time, in seconds. */

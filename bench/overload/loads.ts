@@ -20,7 +20,10 @@ export interface OverloadResult {
   readonly refused: { readonly p50Ms: number; readonly p99Ms: number }
   /** The time from the end of the load until requests are answered as at half the capacity. */
   readonly recoverySeconds: number
-  /** By how much the load process itself sent 99 of 100 requests too late at most. Latencies include it. */
+  /**
+   * By how much the load process itself sent 99 of 100 requests too late at most. Latencies include
+   * it.
+   */
   readonly lateP99Ms: number
 }
 
@@ -30,7 +33,9 @@ export interface OverloadRound {
   readonly loads: readonly OverloadResult[]
 }
 
-/** Measures the capacity by a closed loop, then the open loops. Each takes about `ms` milliseconds. */
+/**
+ * Measures the capacity by a closed loop, then the open loops. Each takes about `ms` milliseconds.
+ */
 export async function measureRound(
   load: Child,
   ms: number,

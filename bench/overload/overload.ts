@@ -22,9 +22,9 @@ import { openTimelines, timelineEnv, users } from './timelines.ts'
 const secret = 'the secret of the overload benchmark'
 
 /**
- * Measures the capacity of one production server by a closed loop, then offers it up to four times as much in open
- * loops. Then compares the processor time of a request with that in servers without request log and metrics, and without
- * tracing. Tracing is not configured in any of them.
+ * Measures the capacity of one production server by a closed loop, then offers it up to four times
+ * as much in open loops. Then compares the processor time of a request with that in servers without
+ * request log and metrics, and without tracing. Tracing is not configured in any of them.
  * @throws if an answer is neither data nor a refusal with 503 or 429.
  */
 export async function benchmarkOverload(options: BenchOptions) {

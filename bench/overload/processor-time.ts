@@ -10,8 +10,9 @@ const [turnsOfRound, burstMsMax] = [4, 2_000]
 const connections = 8
 
 /**
- * Measures the processor time of a request in several servers, which are loaded in turn, each of them first as often. The
- * machine changes its speed within seconds, so only the bursts of one turn are compared.
+ * Measures the processor time of a request in several servers, which are loaded in turn, each of
+ * them first as often. The machine changes its speed within seconds, so only the bursts of one turn
+ * are compared.
  * @returns of each turn, the processor time in each server, in microseconds.
  */
 export async function measureProcessorTime<Name extends string>(

@@ -2,7 +2,8 @@ import { register } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { handleRequests } from '../child-process.ts'
 
-// The compiled server of `feedline serve` in production. It answers its parent with its port and its processor time.
+// The compiled server of `feedline serve` in production. It answers its parent with its port and
+// its processor time.
 const urlOf = (file: string) => pathToFileURL(`${process.env.FEEDLINE_BUILT}/${file}`).href
 
 /** The modules that a server leaves out, and what replaces them. */

@@ -31,7 +31,10 @@ export function printLoads(print: Print, rounds: readonly OverloadRound[]): void
   }
 }
 
-/** Prints the processor time of a request in each server, and by how much the first server's is higher. */
+/**
+ * Prints the processor time of a request in each server, and by how much the first server's is
+ * higher.
+ */
 export function printProcessorTimes(
   print: Print,
   times: readonly Readonly<Record<string, number>>[],

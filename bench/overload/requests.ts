@@ -25,8 +25,8 @@ const unlike = 'mutation Unlike($input: UnlikePostInput!) { unlikePost(input: $i
 const turns = 10
 
 /**
- * Creates requests of all users in turn. Of twenty requests, one creates a post, and one likes a post or takes a like
- * back. The others read the first page of a timeline.
+ * Creates requests of all users in turn. Of twenty requests, one creates a post, and one likes a
+ * post or takes a like back. The others read the first page of a timeline.
  */
 export async function createRequests(
   users: readonly UserId[],

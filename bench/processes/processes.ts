@@ -33,9 +33,10 @@ interface Measurement {
 type LoadName = `${WriteKind} ${number}`
 
 /**
- * Measures writes by 64 clients in 1 to 8 processes. The writes are likes of a post past its threshold, or of 100 such
- * posts, follows of an account, or posts of an author. A measurement begins when the processes have collided. After each
- * load, the counters are compared with the stored documents and the acknowledged writes.
+ * Measures writes by 64 clients in 1 to 8 processes. The writes are likes of a post past its
+ * threshold, or of 100 such posts, follows of an account, or posts of an author. A measurement
+ * begins when the processes have collided. After each load, the counters are compared with the
+ * stored documents and the acknowledged writes.
  */
 export async function benchmarkProcesses(options: BenchOptions) {
   await using database = await openBenchDatabase(options.log)
@@ -108,7 +109,9 @@ function printReport(
   }
 }
 
-/** Measures one load on a new key. @throws if the stored data differs from the acknowledged writes. */
+/**
+ * Measures one load on a new key. @throws if the stored data differs from the acknowledged writes.
+ */
 async function measureWrites(
   database: BenchDatabase,
   children: readonly Child[],
@@ -165,7 +168,9 @@ const createHotPost = (_id: ObjectId, author: string) => {
   return { _id, author, text: 'hot', likes, counts: { likes: 100 }, last: { likes: last._id } }
 }
 
-/** Starts processes with their own services, one at a time. They also end when this process ends. */
+/**
+ * Starts processes with their own services, one at a time. They also end when this process ends.
+ */
 async function startChildren({ uri, db }: BenchDatabase, count: number) {
   const all: Child[] = []
   const env = { BENCH_URI: uri, BENCH_DATABASE: db.databaseName }

@@ -7,8 +7,8 @@ import type { WriteRequest } from './writer-process.ts'
 const initialLikes = 100
 
 /**
- * Compares the counters of a load's key with the stored documents, and both with the acknowledged writes. A write that
- * was answered with UNAVAILABLE may have been stored.
+ * Compares the counters of a load's key with the stored documents, and both with the acknowledged
+ * writes. A write that was answered with UNAVAILABLE may have been stored.
  * @throws with all counts if they differ.
  */
 export async function verifyWrites(

@@ -6,7 +6,9 @@ import { likePost, userAt } from '../engagement/feedline.ts'
 import { newKey } from '../idempotency.ts'
 import { runClosedLoop } from '../load.ts'
 
-/** A write: a like of one post, or of one of many; a follow of one account; a post of one author. */
+/**
+ * A write: a like of one post, or of one of many; a follow of one account; a post of one author.
+ */
 export type WriteKind = 'like' | 'likes of 100 posts' | 'follow' | 'post'
 
 /** The load of one process. */
@@ -64,8 +66,8 @@ const sendWrite = async (
 }
 
 /**
- * How long the clients write before the measurement, in milliseconds. Connections open, code is compiled, and the key
- * becomes hot.
+ * How long the clients write before the measurement, in milliseconds. Connections open, code is
+ * compiled, and the key becomes hot.
  */
 const warmUpMs = 1_500
 

@@ -37,7 +37,10 @@ export interface AudienceSizes {
 const [leastFollowers, mostFollowers] = [35, 45]
 const [fewFollowees, manyFollowees] = [10, 1_000]
 
-/** Adds accounts to a graph of people, whose follows stay as they are: all of them follow the hub too. */
+/**
+ * Adds accounts to a graph of people, whose follows stay as they are: all of them follow the hub
+ * too.
+ */
 export function addAudience(
   people: Graph,
   sizes: AudienceSizes,

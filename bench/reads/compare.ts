@@ -3,8 +3,8 @@ import type { UserId } from '../../src/lib/ids.ts'
 import { type PagePost, readPage, type Side } from './side.ts'
 
 /**
- * Compares the pages of all sides with those of the first: the same posts in the same order, with the same counts and
- * flags.
+ * Compares the pages of all sides with those of the first: the same posts in the same order, with
+ * the same counts and flags.
  * @throws if a page differs or is empty.
  */
 export async function verifySides(

@@ -45,8 +45,8 @@ export interface ReadsData {
 }
 
 /**
- * Stores people and the audience with posts, display names and likes. Then some readers unfollow, mute and block
- * followees, are blocked, and a followee deletes the account.
+ * Stores people and the audience with posts, display names and likes. Then some readers unfollow,
+ * mute and block followees, are blocked, and a followee deletes the account.
  * @param opened gets the databases.
  */
 export async function openReadsData(

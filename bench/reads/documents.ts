@@ -5,7 +5,10 @@ import type { PostId } from '../../src/lib/ids.ts'
 import { pollCursors } from '../../src/timeline/api/poll-cursors.ts'
 import { startingAt } from '../../src/timeline/pages/poll-cursor.ts'
 
-/** The first page with names, pictures, counts and the viewer's flags. The rival takes the same document. */
+/**
+ * The first page with names, pictures, counts and the viewer's flags. The rival takes the same
+ * document.
+ */
 export const page = `query Page($first: Int!) {
   timeline(first: $first) {
     edges { node { id text createdAt author { handle name avatarUrl } likeCount viewerHasLiked } cursor }
@@ -14,8 +17,8 @@ export const page = `query Page($first: Int!) {
 }`
 
 /**
- * How a client polls Feedline: an operation of schema/operations, and its variables for the newest post. A client with
- * conditional requests sends the same by GET with `If-None-Match`.
+ * How a client polls Feedline: an operation of schema/operations, and its variables for the newest
+ * post. A client with conditional requests sends the same by GET with `If-None-Match`.
  */
 export const pollOperation = {
   name: 'TimelineNews',

@@ -39,7 +39,9 @@ export async function readMongodCpuUs({ db }: Pick<BenchDatabase, 'db'>): Promis
 /** High enough that no request of a benchmark is refused. */
 const limit = '1000000000'
 
-/** Starts Feedline's server as in production: with a line of log a request, and with rate limits. */
+/**
+ * Starts Feedline's server as in production: with a line of log a request, and with rate limits.
+ */
 const startFeedline = (
   { uri, db }: BenchDatabase,
   strategy: FeedStrategyName,

@@ -110,7 +110,10 @@ export function isWithin(key: Key): boolean | undefined {
     : measured.value <= key.wanted.most
 }
 
-/** The keys as JSON: values, values of each strategy, quartiles and reasons, each by key. A key without a value is null. */
+/**
+ * The keys as JSON: values, values of each strategy, quartiles and reasons, each by key. A key
+ * without a value is null.
+ */
 export function formatKeys(keys: Readonly<Record<string, Key>>) {
   const all = Object.entries(keys)
   const mapAll = <T>(of: (key: Key) => T) =>

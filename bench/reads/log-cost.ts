@@ -25,8 +25,8 @@ const seed = 8
 const settleMs = 3_000
 
 /**
- * Measures a server at rest with and without a log, and again while this process creates posts. Every second round begins
- * without.
+ * Measures a server at rest with and without a log, and again while this process creates posts.
+ * Every second round begins without.
  * @param ms how long each of the four windows lasts.
  */
 export async function measureLogCost(

@@ -7,7 +7,10 @@ import { quantile } from '../statistics.ts'
 import type { Audience, Subjects } from './audience.ts'
 import { connections, type HttpRequest, readPage, type Side } from './side.ts'
 
-/** The result of a load, with the processor time of servers and database per request, in microseconds. */
+/**
+ * The result of a load, with the processor time of servers and database per request, in
+ * microseconds.
+ */
 export interface ReadResult extends LoadResult {
   readonly count: number
   readonly serverUs: number
@@ -52,8 +55,8 @@ const sendAll = async (
 }
 
 /**
- * Measures batches of requests, each sent once. What a generator of batches does between them is not measured. Rate and
- * processor time include all deliveries.
+ * Measures batches of requests, each sent once. What a generator of batches does between them is
+ * not measured. Rate and processor time include all deliveries.
  */
 export async function measure(
   visit: Pick<Visit, 'side' | 'load'>,
@@ -108,7 +111,10 @@ export async function sendFor(
 
 let postsAdded = 0
 
-/** Adds a post of the hub in another process. @returns its id. @throws unless a reader's next page begins with it. */
+/**
+ * Adds a post of the hub in another process. @returns its id. @throws unless a reader's next page
+ * begins with it.
+ */
 export async function addVisiblePost({ side, audience }: Visit): Promise<string> {
   const { hub, readers } = audience
   const text = postText(1_000_000 + postsAdded++)

@@ -1,7 +1,9 @@
 import { sendFor, type Visit } from './measure.ts'
 import { mixAt } from './rows.ts'
 
-/** The resident memory of a process in megabytes: when it has answered nothing, and after the mix. */
+/**
+ * The resident memory of a process in megabytes: when it has answered nothing, and after the mix.
+ */
 export interface ServerMemory {
   readonly atRestMb: number
   readonly afterMixMb: number

@@ -3,7 +3,10 @@ import { randomAt, shuffled } from '../../packages/drive/random.ts'
 /** Pages and posts of a block of the mix. */
 const [pages, posts] = [6, 1]
 
-/** Whether operation number `at` of the mix is a post: one in each block of seven, in an order that depends on `seed`. */
+/**
+ * Whether operation number `at` of the mix is a post: one in each block of seven, in an order that
+ * depends on `seed`.
+ */
 export function isPostAt(at: number, seed: number): boolean {
   const length = pages + posts
   const order = shuffled(length, seed, Math.floor(at / length))

@@ -24,7 +24,9 @@ const charts = {
   },
 } as const satisfies Record<string, { title: string; rows: Partial<Record<RowName, string>> }>
 
-/** Draws requests per second, the median of all rounds. @returns the SVG of each chart by its name. */
+/**
+ * Draws requests per second, the median of all rounds. @returns the SVG of each chart by its name.
+ */
 export function drawReadsCharts(
   medians: ReturnType<typeof medianRows>,
 ): Readonly<Record<keyof typeof charts, string>> {

@@ -43,8 +43,8 @@ interface Bench {
 }
 
 /**
- * Compares Feedline's pages, polls, posts, likes and follows over HTTP with a feed on PostgreSQL behind Apollo, on one
- * graph. Sides alternate in each row, and rows in each round.
+ * Compares Feedline's pages, polls, posts, likes and follows over HTTP with a feed on PostgreSQL
+ * behind Apollo, on one graph. Sides alternate in each row, and rows in each round.
  * @throws without the file of the graph, or if a page of the rival differs from Feedline's.
  */
 export async function benchmarkReads(options: BenchOptions) {

@@ -85,7 +85,10 @@ export const mixAt =
 const largePostAt: RequestAt = ({ side, audience: { speakers } }, at) =>
   side.requests.post(speakers[at % speakers.length] as UserId, textOf(seeds.largePost, at))
 
-/** The readers of a round: those of a new process's first pages, those who warm it up, and those who are measured. */
+/**
+ * The readers of a round: those of a new process's first pages, those who warm it up, and those who
+ * are measured.
+ */
 function splitReaders({ audience: { readers }, round }: Visit) {
   const all = shuffle(readers, round)
   const first = Math.min(firstPages, Math.floor(all.length / 4))
@@ -119,7 +122,10 @@ async function verifyPosts(visit: Visit, reader: UserId, author: UserId, text: s
     throw new Error(`${visit.side.name}: ${reader} does not see the last post of ${author}`)
 }
 
-/** The rows in the order of a round and of the report. The first ones are of the process that has just started. */
+/**
+ * The rows in the order of a round and of the report. The first ones are of the process that has
+ * just started.
+ */
 export const rows = {
   first_hundred: {
     title: 'first hundred pages of a process',
@@ -288,7 +294,10 @@ export const rowNames = Object.keys(rows) as RowName[]
 /** Rows on a process that has just started. */
 export const freshGroups: readonly RowGroup[] = ['visits', 'mixes']
 
-/** Loads a side with the requests of rows in turn, so that its code is compiled before it is measured. */
+/**
+ * Loads a side with the requests of rows in turn, so that its code is compiled before it is
+ * measured.
+ */
 export async function warmUp(visit: Visit, warmed: readonly RequestAt[]): Promise<void> {
   // Behind the requests of all rounds.
   const first = visit.sizeOf(requestsOfRow, fewestRequests) + visit.rounds

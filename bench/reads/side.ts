@@ -29,13 +29,19 @@ export interface Side {
   readonly pollStatus: number
   /** The processor time of the database in microseconds. */
   readDatabaseCpuUs(): Promise<number>
-  /** Adds a post of an author, by another process than the servers. @returns its id when every follower has it. */
+  /**
+   * Adds a post of an author, by another process than the servers. @returns its id when every
+   * follower has it.
+   */
   addPost(author: UserId, text: string): Promise<string>
   /** Waits until no delivery is running. */
   waitUntilIdle(): Promise<void>
   /** Each reader's poll for what is newer than a post. */
   createPolls(readers: readonly UserId[], newest: string): Promise<readonly HttpRequest[]>
-  /** Starts another server on the same data, which has kept nothing. These readers are unknown to the database too. */
+  /**
+   * Starts another server on the same data, which has kept nothing. These readers are unknown to
+   * the database too.
+   */
   start(readers: readonly UserId[]): Promise<Server>
 }
 
@@ -68,7 +74,10 @@ export interface PagePost {
   readonly viewerHasLiked: boolean
 }
 
-/** Sends one request to the last server of a side. @returns ETag and body. @throws if the answer is an error. */
+/**
+ * Sends one request to the last server of a side. @returns ETag and body. @throws if the answer is
+ * an error.
+ */
 export async function sendRequest(
   { servers }: Pick<Side, 'servers'>,
   { method = 'POST', path = '/graphql', headers, body }: HttpRequest,

@@ -20,9 +20,9 @@ interface Edge {
 }
 
 /**
- * Stores a graph of `userCount` users with 40 followees each, and a celebrity. Each user adds ten more accounts that
- * follow only the celebrity. 100,000 users make 5,000,000 edges: 1,000,000 of them lead to the celebrity.
- * Holds one batch in memory. @returns the number of edges.
+ * Stores a graph of `userCount` users with 40 followees each, and a celebrity. Each user adds ten
+ * more accounts that follow only the celebrity. 100,000 users make 5,000,000 edges: 1,000,000 of
+ * them lead to the celebrity. Holds one batch in memory. @returns the number of edges.
  */
 export async function storeGeneratedGraph(
   { uri, db: { databaseName } }: BenchDatabase,
@@ -99,7 +99,10 @@ function* listAccounts(userCount: number, fanCount: number, followeesPerUser: nu
   for (let n = 0; n < fanCount; n++) yield { _id: fanAt(n), followers: 0, following: 1, posts: 0 }
 }
 
-/** Each user follows the users at the distances 1, 4, 9, … 1,600: so all users have as many followers as followees. */
+/**
+ * Each user follows the users at the distances 1, 4, 9, … 1,600: so all users have as many
+ * followers as followees.
+ */
 function* listEdges(
   userCount: number,
   fanCount: number,

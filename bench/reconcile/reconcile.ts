@@ -26,8 +26,8 @@ interface Measurement {
 }
 
 /**
- * Changes counters of one user in ten. Then a separate process reconciles everything, twice: the second run must find
- * nothing to repair. The rival is an aggregation that counts the edges.
+ * Changes counters of one user in ten. Then a separate process reconciles everything, twice: the
+ * second run must find nothing to repair. The rival is an aggregation that counts the edges.
  * @throws if a run repairs too few or too many users.
  */
 export async function benchmarkReconcile(options: BenchOptions): Promise<Record<string, number>> {
@@ -77,7 +77,10 @@ async function measureGraph(
   return { graph, users, edges, drifted, repair, verify, plainCountSeconds }
 }
 
-/** Adds 1 to 9 to a counter of every tenth user, as a bug could. @returns the number of changed users. */
+/**
+ * Adds 1 to 9 to a counter of every tenth user, as a bug could. @returns the number of changed
+ * users.
+ */
 async function addDrift({ services }: BenchDatabase): Promise<number> {
   const { user_stats } = services.collections
   const [counters, updates] = [['followers', 'following', 'posts'] as const, []] as [

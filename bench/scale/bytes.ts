@@ -36,7 +36,10 @@ const keys = {
   oplog_bytes_per_follow: { meaning: 'an imported follow in the oplog, before compression' },
 } satisfies Record<string, ScaleKey>
 
-/** What a delivery and a follow take on disk after a checkpoint. Bytes are the same in each round: one is measured. */
+/**
+ * What a delivery and a follow take on disk after a checkpoint. Bytes are the same in each round:
+ * one is measured.
+ */
 export const bytesSide = defineSide({
   name: 'bytes',
   keys,
@@ -74,8 +77,8 @@ async function measureDeliveries(database: BenchDatabase, fanCount: number) {
 }
 
 /**
- * Imports the same graph into three databases. One has group indexes without a filter, as before version 1. One builds its
- * indexes at the end, as `feedline load` does.
+ * Imports the same graph into three databases. One has group indexes without a filter, as before
+ * version 1. One builds its indexes at the end, as `feedline load` does.
  */
 async function measureFollows({ uri, db }: BenchDatabase, graphShare: number) {
   await using file = await writeEdgeFile(graphShare)
@@ -103,7 +106,10 @@ async function measureFollows({ uri, db }: BenchDatabase, graphShare: number) {
   }
 }
 
-/** Replaces the partial indexes of groups by indexes with the same keys that hold an entry for each edge. */
+/**
+ * Replaces the partial indexes of groups by indexes with the same keys that hold an entry for each
+ * edge.
+ */
 async function replaceGroupIndexes(db: Db): Promise<void> {
   for (const { key, name, partialFilterExpression } of catalogue('collection').following.indexes) {
     if (!partialFilterExpression || !name) continue

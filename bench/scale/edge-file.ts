@@ -14,9 +14,9 @@ export interface EdgeFile extends AsyncDisposable {
 }
 
 /**
- * Writes a graph with the size of a real one: 37,700 people and 289,003 friendships. The most popular person has
- * about 5,000 of them, half of the people have fewer than nine. The lines are in the order of their first name, as exports
- * are. The graph is the same in each run.
+ * Writes a graph with the size of a real one: 37,700 people and 289,003 friendships. The most
+ * popular person has about 5,000 of them, half of the people have fewer than nine. The lines are in
+ * the order of their first name, as exports are. The graph is the same in each run.
  */
 export async function writeEdgeFile(scale = 1): Promise<EdgeFile> {
   const folder = await mkdtemp(join(tmpdir(), 'feedline-scale-'))

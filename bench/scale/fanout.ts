@@ -15,9 +15,9 @@ const latencyMs = 5
 const author = 'celebrity' as UserId
 
 /**
- * Delivers a post to 100,000 followers by one worker process, and by four. Each worker has 5 ms of network latency to the
- * database. The time ends when the delivery has ended. A first post is not measured, because a worker whose code Node has
- * yet to compile takes twice the processor time.
+ * Delivers a post to 100,000 followers by one worker process, and by four. Each worker has 5 ms of
+ * network latency to the database. The time ends when the delivery has ended. A first post is not
+ * measured, because a worker whose code Node has yet to compile takes twice the processor time.
  */
 export const fanoutSide = defineSide({
   name: 'fanout',

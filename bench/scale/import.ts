@@ -16,7 +16,10 @@ import { readMongodCpuUs } from '../reads/feedline-side.ts'
 import { type EdgeFile, writeEdgeFile } from './edge-file.ts'
 import { collectRounds, defineSide, type ScaleKey } from './side.ts'
 
-/** The lines of a bare batch: 4,000 documents for each of three collections, in three concurrent commands. */
+/**
+ * The lines of a bare batch: 4,000 documents for each of three collections, in three concurrent
+ * commands.
+ */
 const bareLines = 2_000
 
 const keys = {
@@ -87,7 +90,10 @@ async function measure(database: BenchDatabase, work: () => Promise<void>) {
   return { seconds, nodeUs: user + system, mongodUs: (await readMongodCpuUs(database)) - mongodUs }
 }
 
-/** Inserts the edges of the file, in both directions and with their history, into the same indexes, and nothing else. */
+/**
+ * Inserts the edges of the file, in both directions and with their history, into the same indexes,
+ * and nothing else.
+ */
 export async function insertBare({ uri, db }: BenchDatabase, { path }: EdgeFile): Promise<void> {
   const client = await connect(uri, 'bulk')
   const target = client.db(`${db.databaseName}_bare`)

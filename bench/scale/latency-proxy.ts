@@ -7,8 +7,9 @@ export interface LatencyProxy extends AsyncDisposable {
 }
 
 /**
- * Starts a TCP proxy on this machine. Each byte arrives `delayMs` milliseconds later than without it, in each direction.
- * The order and the rate of the bytes stay the same: commands on one connection are under way at the same time.
+ * Starts a TCP proxy on this machine. Each byte arrives `delayMs` milliseconds later than without
+ * it, in each direction. The order and the rate of the bytes stay the same: commands on one
+ * connection are under way at the same time.
  * @param target the port on this machine to which it connects.
  */
 export async function startLatencyProxy(target: number, delayMs: number): Promise<LatencyProxy> {

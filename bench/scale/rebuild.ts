@@ -21,8 +21,9 @@ const byPostMax = 500_000
 const workerCount = 2
 
 /**
- * Registers INBOX in a database of 578,006 follows and 188,500 posts, and measures its back-fill by two worker processes.
- * Beside it: the same entries, inserted in the same order without reading anything. That is what the database permits.
+ * Registers INBOX in a database of 578,006 follows and 188,500 posts, and measures its back-fill by
+ * two worker processes. Beside it: the same entries, inserted in the same order without reading
+ * anything. That is what the database permits.
  */
 export const rebuildSide = defineSide({
   name: 'rebuild',

@@ -11,8 +11,9 @@ const accounts = [1_000_000, 3_000] as const
 const strategies = ['INBOX', 'TIME_BUCKETS', 'SIZED_BUCKETS', 'CACHE'] as const
 
 /**
- * Registers all strategies that store timelines, as a process does at its start, in a database of 1,000,000 accounts
- * and beside it in one of 1,000. A registration is one transaction each, and its back-fill is a job.
+ * Registers all strategies that store timelines, as a process does at its start, in a database of
+ * 1,000,000 accounts and beside it in one of 1,000. A registration is one transaction each, and its
+ * back-fill is a job.
  */
 export const registerSide = defineSide({
   name: 'register',

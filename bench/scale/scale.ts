@@ -16,8 +16,8 @@ const sides: readonly ScaleSide[] = [
 ]
 
 /**
- * Measures what decides how far a deployment grows, side by side: a side is a file of this folder. Each round of a side
- * gives one value per key. The result has the median of each key.
+ * Measures what decides how far a deployment grows, side by side: a side is a file of this folder.
+ * Each round of a side gives one value per key. The result has the median of each key.
  * @param options `sides` selects some of the sides by name. Default: all but long ones.
  * @throws if there is no side of a name.
  */

@@ -11,7 +11,9 @@ export interface ScaleKey {
   readonly wanted?: Bound
 }
 
-/** One subject of the benchmark. It measures its ratios against something that it runs beside them. */
+/**
+ * One subject of the benchmark. It measures its ratios against something that it runs beside them.
+ */
 export interface ScaleSide<Key extends string = string> {
   readonly name: string
   readonly keys: Readonly<Record<Key, ScaleKey>>

@@ -18,15 +18,19 @@ const [accountCounts, postsPerAccount] = [[100_000, 400], 5] as const
 /** How many readers visit in turn. */
 const readerCounts = { few: [1_000, 20], many: [4_000, 40], most: [16_000, 80] } as const
 type Readers = keyof typeof readerCounts
-/** Numbers without a common factor with the number of accounts, so that two readers seldom share followees. */
+/**
+ * Numbers without a common factor with the number of accounts, so that two readers seldom share
+ * followees.
+ */
 const followeeSteps = [7, 61, 397, 1_009, 3_001, 7_919, 12_553, 27_449, 39_119, 48_611] as const
 
 /** Stored timelines are measured beside, on the same data. */
 const strategies = ['FANOUT_ON_READ', 'INBOX'] as const satisfies readonly FeedStrategyName[]
 
 /**
- * First and second visits of readers whose followees hardly overlap, by FANOUT_ON_READ from memory and by INBOX: at what
- * size a graph outgrows the memory of a process. Processor time, of server and database together.
+ * First and second visits of readers whose followees hardly overlap, by FANOUT_ON_READ from memory
+ * and by INBOX: at what size a graph outgrows the memory of a process. Processor time, of server
+ * and database together.
  */
 export const sparseSide = defineSide({
   name: 'sparse',

@@ -14,8 +14,8 @@ export interface WorkedDatabase {
 }
 
 /**
- * Starts processes of `feedline worker`, as built, with their default settings. Each is ready to claim jobs.
- * They end when they are disposed of, or when this process ends.
+ * Starts processes of `feedline worker`, as built, with their default settings. Each is ready to
+ * claim jobs. They end when they are disposed of, or when this process ends.
  */
 export async function startWorkers(
   buildFolder: string,

@@ -27,8 +27,9 @@ export const sumCosts = (costs: readonly OperationCost[]): OperationCost =>
   costs.reduce((sum, one) => combine(sum, one, (a, b) => a + b), noCost)
 
 /**
- * The cost at a size between two measured sizes: on the line between both. Below the smallest size, the cost of the
- * smallest one. Above the largest, the line through the last two goes on. A larger size never costs less.
+ * The cost at a size between two measured sizes: on the line between both. Below the smallest size,
+ * the cost of the smallest one. Above the largest, the line through the last two goes on. A larger
+ * size never costs less.
  */
 export function costAt(bySize: CostBySize, size: number): OperationCost {
   const points = risingPoints(bySize)
@@ -51,7 +52,10 @@ interface Point {
   readonly cost: OperationCost
 }
 
-/** The measured points by size. A measurement that is below that of a smaller size is noise: it takes its value. */
+/**
+ * The measured points by size. A measurement that is below that of a smaller size is noise: it
+ * takes its value.
+ */
 function risingPoints(bySize: CostBySize): readonly Point[] {
   const sorted = Object.entries(bySize)
     .map(([size, cost]) => ({ size: Number(size), cost }))

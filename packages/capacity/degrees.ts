@@ -27,7 +27,10 @@ const classesPerDecade = 20
 /** The number of the highest ranks that have a class of their own. */
 const singleRanks = 100
 
-/** How many users a power law has, how many edges, the exponent of the rank, and the most edges of one user. */
+/**
+ * How many users a power law has, how many edges, the exponent of the rank, and the most edges of
+ * one user.
+ */
 export interface PowerLaw {
   readonly users: number
   readonly edges: number
@@ -36,8 +39,8 @@ export interface PowerLaw {
 }
 
 /**
- * The user of rank r has `degreeMax` at most, and otherwise C / r^`exponent` edges. C is chosen so that all have
- * `edges` together. With exponent 0 all users have the same number.
+ * The user of rank r has `degreeMax` at most, and otherwise C / r^`exponent` edges. C is chosen so
+ * that all have `edges` together. With exponent 0 all users have the same number.
  */
 export function powerLawDegrees({ users, edges, exponent, degreeMax }: PowerLaw): Degrees {
   const ranks = rankClasses(users)
@@ -68,7 +71,10 @@ function rankClasses(users: number): { readonly first: number; readonly last: nu
   return classes
 }
 
-/** The mean of r^-exponent over the ranks from `first` to `last`, by the integral from half a rank below to half above. */
+/**
+ * The mean of r^-exponent over the ranks from `first` to `last`, by the integral from half a rank
+ * below to half above.
+ */
 function meanPower(first: number, last: number, exponent: number): number {
   if (first === last) return first ** -exponent
   const [from, to] = [first - 0.5, last + 0.5]

@@ -8,8 +8,8 @@ export interface AuthorClass {
 }
 
 /**
- * The posts of each class of authors. An author's share of the posts is proportional to followers^`authorBias`. They add
- * up to `postsPerSecond`, unless no author has a share.
+ * The posts of each class of authors. An author's share of the posts is proportional to
+ * followers^`authorBias`. They add up to `postsPerSecond`, unless no author has a share.
  */
 export function authorClasses({
   followers,
@@ -25,8 +25,10 @@ export function authorClasses({
 }
 
 /**
- * The entries that posts add to the timelines of followers, per second: each post once for each reader of its audience.
- * @param audienceOf the readers who get an entry, by the number of followers. Default: all followers.
+ * The entries that posts add to the timelines of followers, per second: each post once for each
+ * reader of its audience.
+ * @param audienceOf the readers who get an entry, by the number of followers. Default: all
+ *   followers.
  */
 export const deliveriesPerSecond = (
   authors: readonly AuthorClass[],
@@ -43,8 +45,8 @@ export const secondsPerDay = 86_400
 export type Retention = Pick<CapacityInputs, 'days' | 'entryDays'>
 
 /**
- * The entries in all stored timelines after `days`. A reader with k followees gets k / edges of all deliveries, and the
- * own posts. Retention caps each class of readers.
+ * The entries in all stored timelines after `days`. A reader with k followees gets k / edges of all
+ * deliveries, and the own posts. Retention caps each class of readers.
  */
 export function storedEntries(
   { followees, ...retention }: Retention & Pick<CapacityInputs, 'followees'>,

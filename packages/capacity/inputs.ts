@@ -12,13 +12,19 @@ export interface CapacityInputs {
   readonly pollsPerSecond: number
   readonly likesPerSecond: number
   readonly followsPerSecond: number
-  /** How an author's share of the posts grows with the number of followers: their power. 0: all post equally often. */
+  /**
+   * How an author's share of the posts grows with the number of followers: their power. 0: all post
+   * equally often.
+   */
   readonly authorBias: number
   /** For how many days posts, likes and timelines have been collected. */
   readonly days: number
   /** The share of users who come so often that `CACHE` keeps their cache, 0 to 1. */
   readonly activeShare: number
-  /** The share of pages and polls for which nothing has changed, so that a server answers them from memory, 0 to 1. */
+  /**
+   * The share of pages and polls for which nothing has changed, so that a server answers them from
+   * memory, 0 to 1.
+   */
   readonly unchangedShare: number
   /** The days for which a stored timeline keeps entries. Infinity: all. */
   readonly entryDays: number

@@ -11,7 +11,10 @@ export interface ResourceUse {
   readonly needed: number
   readonly limit: number
   readonly unit: string
-  /** The share of the load that one replica set can take before this resource ends. Infinity without a need. */
+  /**
+   * The share of the load that one replica set can take before this resource ends. Infinity without
+   * a need.
+   */
   readonly loadShare: number
 }
 
@@ -24,7 +27,9 @@ export interface StrategyPlan extends StrategyLoad {
   readonly mongodCores: number
   /** Processes of `feedline serve`, each of one core. */
   readonly servers: number
-  /** Processes of `feedline worker`, each of one core, for audiences that servers do not deliver to. */
+  /**
+   * Processes of `feedline worker`, each of one core, for audiences that servers do not deliver to.
+   */
   readonly workers: number
   readonly shardsByProcessor: number
   readonly shardsByDisk: number
@@ -45,7 +50,10 @@ export interface CapacityPlan {
 
 const bytesPerGb = 1e9
 const usPerSecond = 1e6
-/** mongod's default size of the oplog: 5 % of the disk, 50 GB at most (MongoDB manual, "Oplog Size"). */
+/**
+ * mongod's default size of the oplog: 5 % of the disk, 50 GB at most (MongoDB manual, "Oplog
+ * Size").
+ */
 export const defaultOplogBytes = (diskGb: number): number =>
   Math.min(0.05 * diskGb, 50) * bytesPerGb
 
@@ -106,7 +114,10 @@ const useOf = (resource: string, needed: number, limit: number, unit: string): R
   loadShare: needed === 0 ? Number.POSITIVE_INFINITY : limit / needed,
 })
 
-/** Chooses the strategy with the fewest cores. Of those within 5 %, the one with the smallest storage. */
+/**
+ * Chooses the strategy with the fewest cores. Of those within 5 %, the one with the smallest
+ * storage.
+ */
 export function chooseStrategy(
   plans: readonly StrategyPlan[],
 ): Pick<CapacityPlan, 'choice' | 'reason'> {

@@ -11,10 +11,11 @@ export interface SampledDegrees {
 }
 
 /**
- * Reads how edges are spread in a database. Followers are counted for the followees of random edges, so that the few
- * users with very many followers are in the sample. Followees are counted for random users.
- * @param sampleMax the most users, and the most edges, that are read. A graph of fewer users is read completely.
- * Cost: five commands, of at most `sampleMax` documents each.
+ * Reads how edges are spread in a database. Followers are counted for the followees of random
+ * edges, so that the few users with very many followers are in the sample. Followees are counted
+ * for random users.
+ * @param sampleMax the most users, and the most edges, that are read. A graph of fewer users is
+ * read completely. Cost: five commands, of at most `sampleMax` documents each.
  */
 export async function sampleDegrees(
   { user_stats, followers }: Pick<Collections, 'user_stats' | 'followers'>,

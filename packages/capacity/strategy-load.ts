@@ -29,7 +29,10 @@ export interface StrategyLoad {
   readonly growthBytesPerDay: number
 }
 
-/** Derives what a strategy costs. All costs are sums of measured costs of operations times their rates. */
+/**
+ * Derives what a strategy costs. All costs are sums of measured costs of operations times their
+ * rates.
+ */
 export function strategyLoad(
   strategy: FeedStrategyName,
   inputs: CapacityInputs,
@@ -121,7 +124,9 @@ function readCosts(
   ])
 }
 
-/** The bytes on disk of users and edges, and of the posts and likes of `days`. Follows add edges. */
+/**
+ * The bytes on disk of users and edges, and of the posts and likes of `days`. Follows add edges.
+ */
 function baseBytes(inputs: CapacityInputs, { bytes }: Constants): number {
   const seconds = inputs.days * secondsPerDay
   return (

@@ -21,10 +21,11 @@ import { apolloFormat, findProblem, hashOf } from '../../src/graphql/trusted-doc
 export type DocumentFormat = 'relay' | 'apollo'
 
 /**
- * Reads the operations of all .graphql and .gql files below a folder, by name, each with its fragments from any file.
- * Adds `__typename` to each selection set except the root, as caches of clients need it.
- * @throws {Error} with every problem: a file that is no GraphQL, a name that is missing or used twice, a missing
- * fragment, or an operation that the server would refuse.
+ * Reads the operations of all .graphql and .gql files below a folder, by name, each with its
+ * fragments from any file. Adds `__typename` to each selection set except the root, as caches of
+ * clients need it.
+ * @throws {Error} with every problem: a file that is no GraphQL, a name that is missing or used
+ * twice, a missing fragment, or an operation that the server would refuse.
  */
 export async function collectDocuments(folder: string): Promise<readonly CollectedDocument[]> {
   const names = await readdir(folder, { recursive: true })

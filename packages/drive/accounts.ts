@@ -23,8 +23,10 @@ const ownBio = 'A test account of feedline drive, which may delete it.'
 const gapMax = 100
 
 /**
- * Creates the accounts of a run, their follows and their posts. What an earlier run created is used again.
- * @throws {Error} before anything is written if another client created one of the accounts; {RequestFailure}.
+ * Creates the accounts of a run, their follows and their posts. What an earlier run created is used
+ * again.
+ * @throws {Error} before anything is written if another client created one of the accounts;
+ *   {RequestFailure}.
  */
 export async function prepareAccounts(
   world: World,
@@ -99,8 +101,9 @@ export interface Deletion {
 }
 
 /**
- * Deletes the accounts that runs created, the highest number first. So a repeat after an interruption finds the rest.
- * Searches as far as `expected`, and then until a hundred numbers in a row have no account.
+ * Deletes the accounts that runs created, the highest number first. So a repeat after an
+ * interruption finds the rest. Searches as far as `expected`, and then until a hundred numbers in a
+ * row have no account.
  */
 export async function deleteAccounts(
   client: PatientClient,

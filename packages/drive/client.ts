@@ -16,7 +16,10 @@ export interface ApiRequest {
 
 /** What became of a request. */
 export interface Answer<Data> {
-  /** `OK`, `NOT_MODIFIED`, the code of the first error, `HTTP_502` of a proxy, `CONNECTION`, `TIMEOUT` or `CLOSED`. */
+  /**
+   * `OK`, `NOT_MODIFIED`, the code of the first error, `HTTP_502` of a proxy, `CONNECTION`,
+   * `TIMEOUT` or `CLOSED`.
+   */
   readonly code: string
   /** Present if the code is `OK`. */
   readonly data?: Data
@@ -40,9 +43,10 @@ export const requestMsMax = 15_000
 const getLengthMax = 6_000
 
 /**
- * A client of a deployment over HTTP. Queries go by GET, mutations by POST, both as persisted documents: the text is sent
- * only to a process that does not have it. It opens as many connections as requests are open, and keeps them. It asks for
- * no compression, follows no redirect and repeats nothing.
+ * A client of a deployment over HTTP. Queries go by GET, mutations by POST, both as persisted
+ * documents: the text is sent only to a process that does not have it. It opens as many connections
+ * as requests are open, and keeps them. It asks for no compression, follows no redirect and repeats
+ * nothing.
  */
 export class ApiClient implements Disposable {
   private readonly agent = new Agent()
@@ -69,7 +73,10 @@ export class ApiClient implements Disposable {
     return new ApiClient(urls, authorizationOf, byName)
   }
 
-  /** Sends a request to the next process. An answer that the document is not there is followed by its text. */
+  /**
+   * Sends a request to the next process. An answer that the document is not there is followed by
+   * its text.
+   */
   readonly ask: Ask = async <Data>(request: ApiRequest): Promise<Answer<Data>> => {
     const url = this.nextUrl()
     const answer = await this.send<Data>(url, request, false)

@@ -147,7 +147,10 @@ function checkCombination(options: DriveOptions): void {
   }
 }
 
-/** How long a token lives beyond the planned time of the load, in seconds: the other parts take hours at most. */
+/**
+ * How long a token lives beyond the planned time of the load, in seconds: the other parts take
+ * hours at most.
+ */
 const spareSeconds = 86_400
 
 /** Signs tokens that outlive the run. Without a secret, users sign in by `Dev`. */

@@ -1,4 +1,7 @@
-/** What is wrong with a list that the deployment returned, and the id of the post or the handle of the followee. */
+/**
+ * What is wrong with a list that the deployment returned, and the id of the post or the handle of
+ * the followee.
+ */
 export interface Problem {
   readonly kind: 'MISSING' | 'UNEXPECTED' | 'REPEATED' | 'OUT_OF_ORDER' | 'STILL_PENDING'
   readonly item?: string

@@ -36,8 +36,8 @@ const [pollersMax, pollerStream] = [500, 103]
 
 /**
  * Opens a client of a deployment that a run may use. Tokens are signed once for each user.
- * @throws {Error} if a process does not answer or refuses the tokens, or if it is one of production and the operator has
- *   not agreed to writes.
+ * @throws {Error} if a process does not answer or refuses the tokens, or if it is one of production
+ *   and the operator has not agreed to writes.
  */
 export async function openClient(parts: DriveParts): Promise<ApiClient> {
   const signed = new Map<number, Promise<string>>()
@@ -83,8 +83,8 @@ async function checkTokens(client: PatientClient): Promise<void> {
 }
 
 /**
- * Prepares the accounts, runs the load, and verifies a sample. A signal ends it early: what was measured until then is
- * returned.
+ * Prepares the accounts, runs the load, and verifies a sample. A signal ends it early: what was
+ * measured until then is returned.
  * @throws {Error} if the preparation fails or is interrupted.
  */
 export async function runDrive(

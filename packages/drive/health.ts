@@ -6,7 +6,9 @@ export interface GeneratorHealth {
   readonly cpuShare: number
   /** By how much the event loop was late, for 99 of 100 samples, in milliseconds. */
   readonly eventLoopDelayP99Ms: number
-  /** By how much 99 of 100 requests were sent later than due, in milliseconds. Latencies include it. */
+  /**
+   * By how much 99 of 100 requests were sent later than due, in milliseconds. Latencies include it.
+   */
   readonly lateP99Ms: number
   /** The share of arrivals that sent nothing, because too many requests were open. */
   readonly droppedShare: number

@@ -37,7 +37,9 @@ export class Journal {
     }
   }
 
-  /** Draws a post for a like. Posts seen last are drawn most. @param random at least 0 and below 1. */
+  /**
+   * Draws a post for a like. Posts seen last are drawn most. @param random at least 0 and below 1.
+   */
   drawPost(random: number): string | undefined {
     return this.recent.at(-1 - Math.floor(random ** 3 * this.recent.length))
   }

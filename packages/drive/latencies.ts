@@ -12,7 +12,10 @@ export interface Percentiles {
   readonly maxMs: number
 }
 
-/** Latencies in a histogram with three significant digits, from a microsecond to ten minutes. Its memory is bounded. */
+/**
+ * Latencies in a histogram with three significant digits, from a microsecond to ten minutes. Its
+ * memory is bounded.
+ */
 export class Latencies {
   private readonly histogram = createHistogram({ lowest: 1, highest: microsecondsMax, figures: 3 })
 
@@ -34,7 +37,10 @@ export class Latencies {
     return this.histogram.count
   }
 
-  /** The latency that `percent` of 100 latencies do not exceed, in milliseconds. 0 without latencies. */
+  /**
+   * The latency that `percent` of 100 latencies do not exceed, in milliseconds. 0 without
+   * latencies.
+   */
   percentile(percent: number): number {
     const { count, max } = this.histogram
     return count === 0 ? 0 : Math.min(this.histogram.percentile(percent), max) / 1000

@@ -40,7 +40,10 @@ export interface OwnList {
   readonly idOf: (item: Listed) => string
 }
 
-/** The items of a page of an own list, and of a timeline, as apps read it. A short cache serves no longer pages. */
+/**
+ * The items of a page of an own list, and of a timeline, as apps read it. A short cache serves no
+ * longer pages.
+ */
 const [pageSize, timelinePageSize] = [50, 20]
 /** The most posts of a timeline that are read. */
 const timelineMax = 20_000
@@ -113,7 +116,8 @@ export function ownListsOf({ people, journal }: World, user: number): OwnList[] 
 
 /**
  * Reads a list of a user to its end.
- * @returns the ids of its items, and the texts of the run's posts: a post that was created twice has two ids and one text.
+ * @returns the ids of its items, and the texts of the run's posts: a post that was created twice
+ *   has two ids and one text.
  * @throws {RequestFailure} `NOT_FOUND` for a user who has no account any more.
  */
 export async function readOwnList(

@@ -12,7 +12,10 @@ export interface LoadParts {
   readonly ask: Ask
   /** The most requests that are open at once. */
   readonly outstandingMax: number
-  /** The load ends after a step in which more than one of 100 requests took longer or failed, in milliseconds. */
+  /**
+   * The load ends after a step in which more than one of 100 requests took longer or failed, in
+   * milliseconds.
+   */
   readonly untilP99Ms: number | undefined
   readonly onProgress: (arrivals: number) => void
   /** Ends the arrivals. */
@@ -33,9 +36,10 @@ const interruptedMsMax = 2_000
 const burstMax = 64
 
 /**
- * Sends each request when it is due, whether or not those before it are answered (an open loop). With a bound, each step
- * begins when the requests of the step before it are answered or late. Ends when the plan ends, the bound is passed or the
- * signal comes, after the answers of all open requests.
+ * Sends each request when it is due, whether or not those before it are answered (an open loop).
+ * With a bound, each step begins when the requests of the step before it are answered or late. Ends
+ * when the plan ends, the bound is passed or the signal comes, after the answers of all open
+ * requests.
  */
 export async function runLoad(parts: LoadParts): Promise<LoadOutcome> {
   return new Load(parts).run()

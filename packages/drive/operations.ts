@@ -22,9 +22,14 @@ export interface Turn {
   readonly user: number
   /** The next random choice, at least 0 and below 1. */
   readonly random: () => number
-  /** Sends the request of the operation. Its latency counts from the time at which the arrival was due. */
+  /**
+   * Sends the request of the operation. Its latency counts from the time at which the arrival was
+   * due.
+   */
   readonly ask: Ask
-  /** Sends what follows from the answer. Its latency counts from now, under {@link followUpName}. */
+  /**
+   * Sends what follows from the answer. Its latency counts from now, under {@link followUpName}.
+   */
   readonly askMore: Ask
 }
 
@@ -43,8 +48,8 @@ export const idsOf = ({ edges }: Page): string[] =>
   edges.flatMap(({ node }) => (node ? [node.id] : []))
 
 /**
- * Sends the request of each operation, and notes what its answer acknowledges. Sends none if there is nothing to act on.
- * A new operation is a row here and a name in `plan.ts`.
+ * Sends the request of each operation, and notes what its answer acknowledges. Sends none if there
+ * is nothing to act on. A new operation is a row here and a name in `plan.ts`.
  */
 export const operations: Readonly<Record<OperationName, (turn: Turn) => Promise<unknown>>> = {
   home: async ({ ask, user, world }) => {

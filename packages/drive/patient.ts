@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type ApiRequest, type Ask, isAnswered } from './client.ts'
 
-/** The codes of answers after which a request may be sent again: nothing of it was taken, or it can be repeated. */
+/**
+ * The codes of answers after which a request may be sent again: nothing of it was taken, or it can
+ * be repeated.
+ */
 const passing: ReadonlySet<string> = new Set([
   // The deleted account of an earlier run may still be being removed.
   'CONFLICT',
@@ -36,9 +39,9 @@ export class RequestFailure extends Error {
 }
 
 /**
- * Sends requests outside of the load: before it, and for the verification. It repeats a request that was refused for the
- * moment after the time of Retry-After, for 90 seconds at most, and says so the first time. Mutations need to be
- * repeatable.
+ * Sends requests outside of the load: before it, and for the verification. It repeats a request
+ * that was refused for the moment after the time of Retry-After, for 90 seconds at most, and says
+ * so the first time. Mutations need to be repeatable.
  */
 export class PatientClient {
   private readonly said = new Set<string>()

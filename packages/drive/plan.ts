@@ -156,7 +156,9 @@ export function* scheduleArrivals(plan: ArrivalPlan): Generator<Arrival> {
   }
 }
 
-/** The random numbers of one arrival: the nth call returns the nth number, at least 0 and below 1. */
+/**
+ * The random numbers of one arrival: the nth call returns the nth number, at least 0 and below 1.
+ */
 export function choicesOf(seed: number, index: number): () => number {
   let stream: number = streams.choice
   return () => randomAt(seed, index, stream++)

@@ -25,7 +25,9 @@ const pagesMax = 20
 export class Poller {
   /** The posts on the screen, newest first. */
   held: readonly string[] = []
-  /** The oldest post of the first page, if older posts follow it. Every newer post should be held. */
+  /**
+   * The oldest post of the first page, if older posts follow it. Every newer post should be held.
+   */
   oldest: string | undefined
   private cursor = ''
   private etag: string | undefined
@@ -50,7 +52,8 @@ export class Poller {
   /**
    * Asks for news. If there are any, it loads the first page again or reads the new posts.
    * @param askNews sends the question, `askPage` what follows it.
-   * @returns `unchanged`, `changed`, or `failed` if a request was not answered: the poller then holds what it held.
+   * @returns `unchanged`, `changed`, or `failed` if a request was not answered: the poller then
+   *   holds what it held.
    */
   async poll(askNews: Ask, askPage: Ask): Promise<'unchanged' | 'changed' | 'failed'> {
     const answer: Answer<PolledNews> = await askNews({

@@ -1,6 +1,6 @@
 /**
- * Returns a pseudo-random number, at least 0 and below 1, that depends on its arguments alone. Every index of a
- * stream costs the same, so a run can resume at any index.
+ * Returns a pseudo-random number, at least 0 and below 1, that depends on its arguments alone.
+ * Every index of a stream costs the same, so a run can resume at any index.
  * @param seed, index, stream integers from 0 to 4,294,967,295.
  */
 export function randomAt(seed: number, index: number, stream: number): number {
@@ -19,7 +19,8 @@ function mix(value: number): number {
 /**
  * Draws ranks by Zipf's law: rank r (from 0) has the weight 1 / (r + 1).
  * @param size the number of ranks. Each takes 8 bytes.
- * @returns a function from a random number, at least 0 and below 1, to a rank. It takes log2(size) steps.
+ * @returns a function from a random number, at least 0 and below 1, to a rank. It takes log2(size)
+ *   steps.
  */
 export function zipf(size: number): (random: number) => number {
   const upTo = new Float64Array(size)

@@ -73,7 +73,10 @@ export class StepRecord {
     return [...this.tallies.values()].reduce((total, tally) => total.add(tally), new Tally())
   }
 
-  /** Whether at least 99 of 100 requests were answered within the bound. An open or dropped one was not. */
+  /**
+   * Whether at least 99 of 100 requests were answered within the bound. An open or dropped one was
+   * not.
+   */
   isWithinBound(): boolean {
     const { sent, ok, failed } = this.total()
     const late = this.overBound + (sent - ok - failed) + this.dropped

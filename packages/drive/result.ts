@@ -13,7 +13,10 @@ export interface RequestResult {
   /** How many of `ok` were answers 304. */
   readonly unchanged: number
   readonly errors: Readonly<Record<string, number>>
-  /** Latencies of the answers in `ok`, from the time at which each request was due. Absent without answers. */
+  /**
+   * Latencies of the answers in `ok`, from the time at which each request was due. Absent without
+   * answers.
+   */
   readonly latency?: Percentiles
 }
 
@@ -43,7 +46,10 @@ export interface LoadResult {
   readonly total: RequestResult
   /** The worst value of all steps. */
   readonly generator: GeneratorHealth
-  /** Why a step measured the generator instead of the deployment, with its rate. Empty if the run is valid. */
+  /**
+   * Why a step measured the generator instead of the deployment, with its rate. Empty if the run is
+   * valid.
+   */
   readonly limits: readonly string[]
 }
 
@@ -64,8 +70,8 @@ export interface DriveResult extends LoadResult {
 }
 
 /**
- * The exit code of a run. 1: something is wrong or could not be verified, or no request was answered. 2: the generator was
- * at its limit.
+ * The exit code of a run. 1: something is wrong or could not be verified, or no request was
+ * answered. 2: the generator was at its limit.
  */
 export function exitCodeOf(
   result: Pick<DriveResult, 'verification' | 'limits' | 'total'>,

@@ -42,7 +42,9 @@ export interface StrategyResult {
   readonly name: string
   /** Whole timelines that were compared. */
   timelines: number
-  /** Their pages, and those of them that FANOUT_ON_READ served: these were compared with themselves. */
+  /**
+   * Their pages, and those of them that FANOUT_ON_READ served: these were compared with themselves.
+   */
   pages: number
   pagesByFanoutOnRead: number
   /** The posts on the other pages. */
@@ -60,7 +62,10 @@ export interface Difference extends Problem {
 /** The most differences and lists that are named. */
 const shownMax = 100
 const truth = 'FANOUT_ON_READ'
-/** How often a list with a difference is compared, and the pause, in milliseconds: other clients may write in between. */
+/**
+ * How often a list with a difference is compared, and the pause, in milliseconds: other clients may
+ * write in between.
+ */
 const [triesMax, triesPauseMs] = [3, 500]
 const pendingPauseMs = 200
 /** The most polls of a poller to reach the end of the news. */
@@ -91,11 +96,13 @@ export const emptyResult = (
 })
 
 /**
- * Compares what the deployment returns with its own truth: whole timelines of a sample of readers under each strategy
- * that all processes maintain with FANOUT_ON_READ, what a sample of pollers holds with the same, and what was acknowledged
- * to a sample of users with their lists. Waits before until no delivery to them is pending, and each strategy serves their
- * first page. A list that is refused is noted, and so are all further ones if the deployment no longer answers.
- * @throws {RequestFailure} if the deployment does not say what it maintains; the reason of an interruption.
+ * Compares what the deployment returns with its own truth: whole timelines of a sample of readers
+ * under each strategy that all processes maintain with FANOUT_ON_READ, what a sample of pollers
+ * holds with the same, and what was acknowledged to a sample of users with their lists. Waits
+ * before until no delivery to them is pending, and each strategy serves their first page. A list
+ * that is refused is noted, and so are all further ones if the deployment no longer answers.
+ * @throws {RequestFailure} if the deployment does not say what it maintains; the reason of an
+ *   interruption.
  */
 export async function verifyRun(parts: VerificationParts): Promise<VerificationResult> {
   return new Verification(parts, await readStrategies(parts)).run()
@@ -225,7 +232,10 @@ class Verification {
     this.result.writers++
   }
 
-  /** Compares a list, and again what seems wrong. Notes what the last comparison says, or why there is none. */
+  /**
+   * Compares a list, and again what seems wrong. Notes what the last comparison says, or why there
+   * is none.
+   */
   private async attempt(
     user: number,
     list: string,

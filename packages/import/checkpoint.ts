@@ -63,9 +63,10 @@ export class Checkpoints {
   constructor(private readonly imports: Collections['imports']) {}
 
   /**
-   * Returns the checkpoint of an import, and creates it for a new import. Ends the session that moved it last,
-   * because MongoDB would keep the open transaction of a killed run, with its locks, for up to 90 s.
-   * A live run retries, and one of the two runs gets a CONFLICT. At most two commands.
+   * Returns the checkpoint of an import, and creates it for a new import. Ends the session that
+   * moved it last, because MongoDB would keep the open transaction of a killed run, with its locks,
+   * for up to 90 s. A live run retries, and one of the two runs gets a CONFLICT. At most two
+   * commands.
    * @param now milliseconds since 1970.
    */
   async open<Counter extends string>(
@@ -94,10 +95,10 @@ export class Checkpoints {
   }
 
   /**
-   * Moves the checkpoint in the caller's transaction, and records the session for {@link open}. One command. One more if
-   * the checkpoint was moved by then.
-   * @throws {DomainError} CONFLICT if another run moved it; UNAVAILABLE if an earlier try of this run did, whose commit had
-   *   no answer. The transaction must not commit then.
+   * Moves the checkpoint in the caller's transaction, and records the session for {@link open}. One
+   * command. One more if the checkpoint was moved by then.
+   * @throws {DomainError} CONFLICT if another run moved it; UNAVAILABLE if an earlier try of this
+   *   run did, whose commit had no answer. The transaction must not commit then.
    */
   async move<Counter extends string>(
     tx: Tx,
@@ -127,9 +128,9 @@ export class Checkpoints {
 const placesMax = 2 ** 32
 
 /**
- * Makes an id from the import, the time and the place in the source, so a repeated batch makes the same ids.
- * Ids of one import are unique. Ids of two imports are equal with a chance of 1 in 65,536, and only within one
- * millisecond.
+ * Makes an id from the import, the time and the place in the source, so a repeated batch makes the
+ * same ids. Ids of one import are unique. Ids of two imports are equal with a chance of 1 in
+ * 65,536, and only within one millisecond.
  * @param atMs milliseconds since 1970.
  * @param place each used once.
  * @throws {DomainError} BAD_USER_INPUT if the place is not below {@link placesMax}.

@@ -85,7 +85,10 @@ Examples:
     )
     .action(load)
 
-/** `feedline import-relations FILE`: imports follows with their history from a table with one time per source. */
+/**
+ * `feedline import-relations FILE`: imports follows with their history from a table with one time
+ * per source.
+ */
 const importRelationsCommand = (): Command =>
   new Command('import-relations')
     .description('Import the relations of a legacy table: edges, their history and exact counters.')

@@ -29,12 +29,16 @@ type EdgeOrProblem =
   | { readonly problem: string; readonly isSelf: boolean }
   | 'EMPTY'
 
-/** How many lines the layout is decided by, beside comments and blank lines. They take 4 MB at most. */
+/**
+ * How many lines the layout is decided by, beside comments and blank lines. They take 4 MB at most.
+ */
 const sampleMax = 1_000
 
 /**
- * Decides the layout by the first lines of a file alone, so that each run of an import decides the same.
- * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or these lines are no edge list: it names the line.
+ * Decides the layout by the first lines of a file alone, so that each run of an import decides the
+ * same.
+ * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or these lines are no edge list:
+ *   it names the line.
  */
 export async function findLayout(file: TextFile, namedBy: NamedBy): Promise<EdgeLayout> {
   const { lines, skipped, named, comments, isWhole } = await readSample(file)
@@ -155,7 +159,10 @@ function howToDecide({ text }: Row, separator: Separator): string {
   return `Write "${first}" as the first line. If this line is a heading, remove it.`
 }
 
-/** A heading below edges, as in a sorted file: its two names are names of columns, and no other row has them. */
+/**
+ * A heading below edges, as in a sorted file: its two names are names of columns, and no other row
+ * has them.
+ */
 function lateHeading([, ...rows]: readonly Row[]): Row | undefined {
   const isHeading = ({ fields }: Row) => {
     const words = fields.slice(0, 2).map(columnName)
@@ -168,7 +175,10 @@ function lateHeading([, ...rows]: readonly Row[]): Row | undefined {
   )
 }
 
-/** The columns that a comment before the first line names, such as `# ToNodeId FromNodeId`. The last such comment counts. */
+/**
+ * The columns that a comment before the first line names, such as `# ToNodeId FromNodeId`. The last
+ * such comment counts.
+ */
 function columnsOfComments(
   comments: readonly string[],
   separator: Separator,
@@ -185,7 +195,10 @@ function columnsOfComments(
   return { from: 0, to: 1 }
 }
 
-/** A row that holds more than one edge: a third field is a user too, or the rows have three numbers of fields or more. */
+/**
+ * A row that holds more than one edge: a third field is a user too, or the rows have three numbers
+ * of fields or more.
+ */
 function adjacency(rows: readonly Row[]): Row | undefined {
   const users = new Set(rows.flatMap(({ fields }) => fields.slice(0, 2)))
   const third = rows.find(({ fields: [, , name = ''] }) => !isNumeric(name) && users.has(name))

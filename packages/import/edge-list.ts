@@ -36,11 +36,13 @@ const expected = {
 const noLines = () => ({ edges: 0, headings: 0, comments: 0, self: 0 })
 
 /**
- * An edge list: lines of two names and further fields, which are ignored. One separator holds for a file: tabs, blanks,
- * commas, semicolons, pipes, or what a first line `sep=` names. Fields may be quoted.
+ * An edge list: lines of two names and further fields, which are ignored. One separator holds for a
+ * file: tabs, blanks, commas, semicolons, pipes, or what a first line `sep=` names. Fields may be
+ * quoted.
  *
- * Skips blank lines, comments (`#`, `%`, `//`), frames of tables, and a heading. The words of a heading say which
- * columns are read, in either order; without one, the first name follows the second. {@link findLayout} decides.
+ * Skips blank lines, comments (`#`, `%`, `//`), frames of tables, and a heading. The words of a
+ * heading say which columns are read, in either order; without one, the first name follows the
+ * second. {@link findLayout} decides.
  *
  * Names must be handles, which become lower case, or subjects.
  */

@@ -5,8 +5,9 @@ import type { AppConfig } from '../../src/environment.ts'
 import type { Services } from '../../src/services.ts'
 
 /**
- * Ends an import that has succeeded: builds the indexes that it left out, and queues the rebuild of timelines. A build that
- * fails is reported on stderr with its cause, and sets the exit code. Throws nothing. A few commands, and the builds.
+ * Ends an import that has succeeded: builds the indexes that it left out, and queues the rebuild of
+ * timelines. A build that fails is reported on stderr with its cause, and sets the exit code.
+ * Throws nothing. A few commands, and the builds.
  */
 export async function endImport(
   { db, services }: CommandDatabase,
@@ -26,8 +27,9 @@ export async function endImport(
 }
 
 /**
- * Leaves an import that was stopped or has failed: queues the rebuild of timelines, and names the indexes that are not
- * built on stderr. Builds none, because that may take minutes. Throws nothing. A few commands.
+ * Leaves an import that was stopped or has failed: queues the rebuild of timelines, and names the
+ * indexes that are not built on stderr. Builds none, because that may take minutes. Throws nothing.
+ * A few commands.
  */
 export async function leaveImport(
   { db, services }: CommandDatabase,
@@ -41,7 +43,10 @@ export async function leaveImport(
   else if (missing.length > 0) log(notBuilt(missing))
 }
 
-/** What fails here for a while, a server does within a minute. It does not hide the error of the import. */
+/**
+ * What fails here for a while, a server does within a minute. It does not hide the error of the
+ * import.
+ */
 async function queueRebuilds({ upkeep, registry }: Services): Promise<void> {
   try {
     await upkeep.beginRebuilds()

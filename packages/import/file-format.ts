@@ -35,7 +35,10 @@ const textFormats: readonly (readonly [RegExp, string])[] = [
 /** Formats are looked for in this many bytes, and units of UTF-16. */
 const headMax = 4_096
 
-/** What the first bytes of a file that holds no lines of text are, as "is …" continues. Undefined for text. */
+/**
+ * What the first bytes of a file that holds no lines of text are, as "is …" continues. Undefined
+ * for text.
+ */
 export function binaryFormat(bytes: Buffer, encoding: Encoding): string | undefined {
   const head = bytes.subarray(0, headMax)
   const hex = head.toString('hex')
@@ -44,13 +47,19 @@ export function binaryFormat(bytes: Buffer, encoding: Encoding): string | undefi
   return encoding === 'utf-8' && head.includes(0) ? 'a binary file' : undefined
 }
 
-/** Which format other than separated lines a text has, as "is …" continues. Undefined for other texts. */
+/**
+ * Which format other than separated lines a text has, as "is …" continues. Undefined for other
+ * texts.
+ */
 export const textFormat = (text: string): string | undefined =>
   textFormats.find(([pattern]) => pattern.test(text.slice(0, headMax)))?.[1]
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** The encoding of a text: UTF-16 by its byte order mark or the zero byte of its first character, else UTF-8. */
+/**
+ * The encoding of a text: UTF-16 by its byte order mark or the zero byte of its first character,
+ * else UTF-8.
+ */
 export function encodingOf([first, second]: Buffer): Encoding {
   if ((first === 0xff && second === 0xfe) || (first && second === 0)) return 'utf-16le'
   if ((first === 0xfe && second === 0xff) || (first === 0 && second)) return 'utf-16be'

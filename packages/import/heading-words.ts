@@ -29,7 +29,10 @@ const nouns = wordsOf(`
 /** Names of columns that hold no users, such as `Followers Count` and `Followed since`. */
 const valueWords = wordsOf('count counts total since at on date time when')
 
-/** What the name of a column says: who follows, who is followed, either (`following`), or a user of some kind. */
+/**
+ * What the name of a column says: who follows, who is followed, either (`following`), or a user of
+ * some kind.
+ */
 type ColumnRole = 'FOLLOWER' | 'FOLLOWEE' | 'FOLLOWING' | 'USER'
 
 /** The name of a column. */
@@ -41,7 +44,9 @@ export interface ColumnName {
   readonly stem: string
   /** The words that are not known. */
   readonly rest: string
-  /** Whether it may be of numbers of users, such as `followers`, `following` and `Anzahl Follower`. */
+  /**
+   * Whether it may be of numbers of users, such as `followers`, `following` and `Anzahl Follower`.
+   */
   readonly isCount: boolean
 }
 

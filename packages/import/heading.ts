@@ -27,8 +27,9 @@ const eitherProblem = 'may be a heading or an edge'
 const columnsProblem = 'is a heading, but names no columns of followers and followees'
 
 /**
- * Decides whether the first row is a heading, by its words and by the rows below it: a heading is a row that no other
- * row resembles. What may be an edge is never taken for a heading, or the other way round: such a row is unclear.
+ * Decides whether the first row is a heading, by its words and by the rows below it: a heading is a
+ * row that no other row resembles. What may be an edge is never taken for a heading, or the other
+ * way round: such a row is unclear.
  * @param others the rows below, without those of the same text.
  * @param isName whether a field can be the name of a user.
  */
@@ -75,7 +76,10 @@ export function decideFirstRow(
   return isLone || isAboveNumbers || isCapital || isApart(others) ? unclear(eitherProblem) : edge
 }
 
-/** A first row with a field that is no name: the heading of two columns, a bad line among others, or a table of something else. */
+/**
+ * A first row with a field that is no name: the heading of two columns, a bad line among others, or
+ * a table of something else.
+ */
 function withoutNames(
   first: Row,
   others: readonly Row[],
@@ -88,7 +92,10 @@ function withoutNames(
   return unclear('is no edge, and names no columns of followers and followees')
 }
 
-/** Finds the columns by the words follower, to, … A column of users without such a word is the other side. */
+/**
+ * Finds the columns by the words follower, to, … A column of users without such a word is the other
+ * side.
+ */
 export function columnsByRole(columns: readonly (ColumnName | undefined)[]): Columns | undefined {
   // Of "Source" and "Source Type", the first is the name.
   const first = (role: ColumnName['role']) => {
@@ -107,13 +114,18 @@ export function columnsByRole(columns: readonly (ColumnName | undefined)[]): Col
   return followee >= 0 ? { from: user, to: followee } : undefined
 }
 
-/** Finds columns by their roles that have the same unknown word, such as `follower_xy,followee_xy`. */
+/**
+ * Finds columns by their roles that have the same unknown word, such as `follower_xy,followee_xy`.
+ */
 function columnsAlike(words: readonly (ColumnName | undefined)[]): Columns | undefined {
   const columns = columnsByRole(words)
   return columns && words[columns.from]?.rest === words[columns.to]?.rest ? columns : undefined
 }
 
-/** Finds two columns of one kind, such as `user1,user2`. They are clear if a word says what kind that is. */
+/**
+ * Finds two columns of one kind, such as `user1,user2`. They are clear if a word says what kind
+ * that is.
+ */
 function columnsByOrdinal(
   columns: readonly (ColumnName | undefined)[],
 ): (Columns & { readonly isClear: boolean }) | undefined {
@@ -128,8 +140,9 @@ function columnsByOrdinal(
 }
 
 /**
- * A table of R has the names of its rows before the columns that its heading names. Without quotes, these are numbers
- * that differ. If all fields are such numbers, the last one may also be a weight without a name: the heading is unclear.
+ * A table of R has the names of its rows before the columns that its heading names. Without quotes,
+ * these are numbers that differ. If all fields are such numbers, the last one may also be a weight
+ * without a name: the heading is unclear.
  */
 function headingAt(
   { from, to }: Columns,
@@ -164,7 +177,10 @@ function holdsCounts(
   return words[at]?.isCount === true && isOfNumbers(at) && isBesideNames
 }
 
-/** Whether each of these rows has a name that another one has too: then a row without one is not of their kind. */
+/**
+ * Whether each of these rows has a name that another one has too: then a row without one is not of
+ * their kind.
+ */
 function isApart(others: readonly Row[]): boolean {
   if (others.length < 3) return false
   const counts = new Map<string, number>()

@@ -17,7 +17,9 @@ export interface ImportAccounts {
   readonly ids: ReadonlyMap<UserName, UserId>
   /** The names that get an account. Each becomes its handle. */
   readonly opened: ReadonlySet<Handle>
-  /** Names without an account that are no free handle, or whose subject belongs to another account. */
+  /**
+   * Names without an account that are no free handle, or whose subject belongs to another account.
+   */
   readonly unknown: ReadonlySet<UserName>
 }
 
@@ -33,10 +35,11 @@ export const bothIn = (
 ): boolean => names.has(follower) && names.has(followee)
 
 /**
- * Finds the accounts of pairs, and mints ids for those that are missing. Both the handle and the subject of a new account
- * are free. A pair with a deleted user opens no account: a handle is not free until the purge of its account ends. Neither
- * does a handle that an account keeps after it gave it up, or whose account is lost. Two commands, one if no name belongs
- * to an account, none without pairs; one more if names have no account.
+ * Finds the accounts of pairs, and mints ids for those that are missing. Both the handle and the
+ * subject of a new account are free. A pair with a deleted user opens no account: a handle is not
+ * free until the purge of its account ends. Neither does a handle that an account keeps after it
+ * gave it up, or whose account is lost. Two commands, one if no name belongs to an account, none
+ * without pairs; one more if names have no account.
  */
 export async function findImportAccounts(
   collections: AccountCollections,
@@ -75,7 +78,10 @@ const optionsFor = ({ session }: Tx, names: Iterable<string>) => ({
   batchSize: 2 * [...names].length + 1,
 })
 
-/** The accounts that have names or keep them. If a subject has two, the one that it signs in to is first. One command. */
+/**
+ * The accounts that have names or keep them. If a subject has two, the one that it signs in to is
+ * first. One command.
+ */
 async function findOwners(
   { handles, subjects }: AccountCollections,
   tx: Tx,
@@ -108,7 +114,10 @@ async function findLiving(
   return new Set(docs.map(({ _id }) => _id))
 }
 
-/** Which names without an account are free both as a handle and as a subject. One command. None without handles. */
+/**
+ * Which names without an account are free both as a handle and as a subject. One command. None
+ * without handles.
+ */
 async function findFree(
   { handles, subjects }: AccountCollections,
   tx: Tx,
@@ -127,13 +136,16 @@ async function findFree(
   return new Set(possible.filter((_, at) => !taken.has(keys[at] as string)))
 }
 
-/** The subject that is the handle of a new account: of the issuer of the file, or else of the main issuer. */
+/**
+ * The subject that is the handle of a new account: of the issuer of the file, or else of the main
+ * issuer.
+ */
 const subjectOfNew = (handle: string, namedBy: NamedBy): string =>
   subjectKey({ issuer: namedBy?.issuer ?? '', sub: handle })
 
 /**
- * Stores new accounts with their handles and subjects, in the caller's transaction. Three commands. The counters are opened
- * by the caller.
+ * Stores new accounts with their handles and subjects, in the caller's transaction. Three commands.
+ * The counters are opened by the caller.
  */
 export async function insertImportAccounts(
   { handles, subjects, users }: AccountCollections,

@@ -23,15 +23,19 @@ const counters = { users: 0, edges: 0, known: 0, blocked: 0, deleted: 0, unknown
 
 export type GraphImportResult = ImportResult<keyof typeof counters, EdgeFindings>
 
-/** Edges in one transaction. It takes 0.3 to 0.9 s on two cores, during which other writes to the same users wait. */
+/**
+ * Edges in one transaction. It takes 0.3 to 0.9 s on two cores, during which other writes to the
+ * same users wait.
+ */
 const batchEdges = 6_000
 
 /**
- * Imports the edges of a file (see {@link EdgeList}), and opens an account for each handle that it names, and for each
- * subject that is a free handle, by {@link runImport}. Skips edges that exist, edges of deleted users and of other
- * subjects without an account, and edges between users with a block.
- * Cost: ten to thirty-five commands per batch of 6,000 edges. Until the first edge that is stored already, no batch looks for
- * stored edges: the unique index finds that one, and its batch is tried again.
+ * Imports the edges of a file (see {@link EdgeList}), and opens an account for each handle that it
+ * names, and for each subject that is a free handle, by {@link runImport}. Skips edges that exist,
+ * edges of deleted users and of other subjects without an account, and edges between users with a
+ * block. Cost: ten to thirty-five commands per batch of 6,000 edges. Until the first edge that is
+ * stored already, no batch looks for stored edges: the unique index finds that one, and its batch
+ * is tried again.
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read; else as {@link runImport}.
  */
 export async function importGraph(

@@ -24,10 +24,12 @@ export type RelationImportResult = ImportResult<PairCounter, RelationFindings>
 const batchRows = 1_000
 
 /**
- * Imports the relations of a file, and opens an account for each user of a written row, by {@link runImport}. What it
- * writes depends on the file alone, but for the ids of new accounts; it skips pairs that have an edge or a history.
- * Cost: ten to twenty-five commands per batch of 1,000 rows.
- * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end; else as {@link runImport}.
+ * Imports the relations of a file, and opens an account for each user of a written row, by
+ * {@link runImport}. What it writes depends on the file alone, but for the ids of new accounts; it
+ * skips pairs that have an edge or a history. Cost: ten to twenty-five commands per batch of 1,000
+ * rows.
+ * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end; else as
+ *   {@link runImport}.
  */
 export const importRelations = async (
   services: ImportServices,

@@ -26,8 +26,8 @@ import {
 } from './write-pairs.ts'
 
 /**
- * The most edges of a small import. Their jobs take about 2 ms each, in total as long as a rebuild of a few thousand
- * timelines. During that time no page falls back to FANOUT_ON_READ.
+ * The most edges of a small import. Their jobs take about 2 ms each, in total as long as a rebuild
+ * of a few thousand timelines. During that time no page falls back to FANOUT_ON_READ.
  */
 export const smallImportMax = 10_000
 
@@ -51,9 +51,15 @@ export interface ImportProgress {
 
 /** Options of every import. */
 export interface ImportOptions {
-  /** Called after each committed batch and at the end. If it throws, the run ends; a repeat resumes it. */
+  /**
+   * Called after each committed batch and at the end. If it throws, the run ends; a repeat resumes
+   * it.
+   */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined
-  /** Ends the run between two batches. If the reason is an Error, the run throws {@link ImportInterrupted}. */
+  /**
+   * Ends the run between two batches. If the reason is an Error, the run throws
+   * {@link ImportInterrupted}.
+   */
   readonly signal?: AbortSignal | undefined
   /** Called each time the database refused a batch for 5 s. The run retries for up to 150 s. */
   readonly onBusy?: (() => void) | undefined
@@ -110,14 +116,16 @@ export class ImportInterrupted<Result> extends Error {
 }
 
 /**
- * Imports all rows of a source. One transaction per batch writes accounts, edges, history and counters, the jobs for
- * stored timelines and the checkpoint. So counters stay exact beside live traffic, and a run that was killed resumes at
- * the first row that is not committed. Repeating a complete import changes nothing. After each batch that the database
- * refused, a batch has half as many rows, but at least 25.
- * Cost, beside the commands of {@link writePairs} and the jobs: one or two commands and two transactions of two commands
- * per run; one command for the checkpoint and one commit per batch. Reads up to 10,000 lines of the file twice.
+ * Imports all rows of a source. One transaction per batch writes accounts, edges, history and
+ * counters, the jobs for stored timelines and the checkpoint. So counters stay exact beside live
+ * traffic, and a run that was killed resumes at the first row that is not committed. Repeating a
+ * complete import changes nothing. After each batch that the database refused, a batch has half as
+ * many rows, but at least 25. Cost, beside the commands of {@link writePairs} and the jobs: one or
+ * two commands and two transactions of two commands per run; one command for the checkpoint and one
+ * commit per batch. Reads up to 10,000 lines of the file twice.
  * @throws {ImportInterrupted} if the signal ended the run.
- * @throws {DomainError} CONFLICT if another process runs the same import; UNAVAILABLE after 150 s without progress.
+ * @throws {DomainError} CONFLICT if another process runs the same import; UNAVAILABLE after 150 s
+ *   without progress.
  */
 export async function runImport<
   Row extends Pick<Line, 'line'>,
@@ -144,8 +152,8 @@ async function sizeOf(file: TextFile, pairsPerLine: number): Promise<ImportSize>
 }
 
 /**
- * Returns what {@link runImport} would write now, and writes nothing. Holds the users and pairs of the file in memory:
- * about 200 bytes per row. Cost: five to nine commands per batch.
+ * Returns what {@link runImport} would write now, and writes nothing. Holds the users and pairs of
+ * the file in memory: about 200 bytes per row. Cost: five to nine commands per batch.
  * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end.
  */
 export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
@@ -176,7 +184,10 @@ export async function previewImport<Row extends Pick<Line, 'line'>, Findings>(
   return { written: total, total, skipped: passedOver.first, ...source.findings }
 }
 
-/** Above the 90 s for which MongoDB may keep the open transaction of a killed process, with its locks. */
+/**
+ * Above the 90 s for which MongoDB may keep the open transaction of a killed process, with its
+ * locks.
+ */
 const withoutProgressMsMax = 150_000
 const batchMin = 25
 
@@ -212,7 +223,8 @@ class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Find
   private async writeAll(): Promise<void> {
     const { options, plan, start } = this.parts
     const { onProgress, batchSize = plan.batchSize } = options
-    // Records the session before the first batch, so that the next run can end it if this process is killed.
+    // Records the session before the first batch, so that the next run can end it if this process
+    // is killed.
     if (!start.done) await this.commit(async (_, before) => before)
     for await (const rows of readAhead(batches(this.remainingRows(), batchSize))) {
       await this.writeRows(rows)
@@ -222,7 +234,9 @@ class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Find
     onProgress?.(this.progress())
   }
 
-  /** Reads all rows of a complete import too: the findings of every run describe the whole source. */
+  /**
+   * Reads all rows of a complete import too: the findings of every run describe the whole source.
+   */
   private async *remainingRows(): AsyncGenerator<Row> {
     const { start, plan } = this.parts
     for await (const row of plan.source.rows(start.startedAt.getTime())) {
@@ -230,7 +244,10 @@ class Importer<Row extends Pick<Line, 'line'>, Counter extends PairCounter, Find
     }
   }
 
-  /** Writes rows in order: all in one transaction, or in smaller ones if live traffic locks the same data. */
+  /**
+   * Writes rows in order: all in one transaction, or in smaller ones if live traffic locks the same
+   * data.
+   */
   private async writeRows(rows: readonly Row[]): Promise<void> {
     const { signal, onBusy } = this.parts.options
     let left = rows

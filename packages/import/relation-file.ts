@@ -33,7 +33,10 @@ export const contradictions = [
 ] as const
 export type Contradiction = (typeof contradictions)[number]
 
-/** The sources of a relation. Of two follows at the same time, the one whose source is listed first is earlier. */
+/**
+ * The sources of a relation. Of two follows at the same time, the one whose source is listed first
+ * is earlier.
+ */
 export const relationSources = ['TWITTER', 'FACEBOOK', 'MEDIUM'] as const satisfies EdgeSource[]
 type RelationSource = (typeof relationSources)[number]
 
@@ -55,15 +58,19 @@ export interface RelationEvent {
 
 /** The history of a row, and how its columns contradict each other. */
 export interface ResolvedRelation {
-  /** At most three, in the order of time. FOLLOWED and UNFOLLOWED alternate; the last one is the current state. */
+  /**
+   * At most three, in the order of time. FOLLOWED and UNFOLLOWED alternate; the last one is the
+   * current state.
+   */
   readonly events: readonly RelationEvent[]
   readonly contradiction?: Contradiction | undefined
 }
 
 /**
- * Derives the history of a pair from the times of its row. Omits events that change nothing, so a follow has the
- * source of its first event. The latest event is the current state; `latest_followed_at` does not decide it. If a
- * follow and an unfollow have the same time, the unfollow is later, as in Medium's table.
+ * Derives the history of a pair from the times of its row. Omits events that change nothing, so a
+ * follow has the source of its first event. The latest event is the current state;
+ * `latest_followed_at` does not decide it. If a follow and an unfollow have the same time, the
+ * unfollow is later, as in Medium's table.
  */
 export function resolveRelation(relation: Relation): ResolvedRelation {
   const { followedAt, unfollowedAt } = relation
@@ -94,7 +101,8 @@ function contradictionOf(relation: Relation): Contradiction | undefined {
 
 /**
  * Parses the columns of a row. A missing column is empty.
- * @param nowMs milliseconds since 1970. A later time is a problem: writes after the import must be later than its rows.
+ * @param nowMs milliseconds since 1970. A later time is a problem: writes after the import must be
+ *   later than its rows.
  * @returns the relation, or the problem with the row.
  */
 export function parseRelation(
@@ -218,7 +226,10 @@ const expected = {
   reads: /^\s*\{/,
 }
 
-/** Reads the header with the separator that makes one of it. @returns the problem with the line if none does. */
+/**
+ * Reads the header with the separator that makes one of it. @returns the problem with the line if
+ * none does.
+ */
 function readHeader(text: string, separators: readonly Separator[]): Header | string {
   let problem: string | undefined
   for (const separator of separators) {
@@ -237,8 +248,8 @@ function readHeader(text: string, separators: readonly Separator[]): Header | st
 }
 
 /**
- * A file of relations: CSV with a header line, or JSONL. One separator holds for a CSV file: commas, semicolons, tabs,
- * pipes, or what a first line `sep=` names. Blank lines are skipped.
+ * A file of relations: CSV with a header line, or JSONL. One separator holds for a CSV file:
+ * commas, semicolons, tabs, pipes, or what a first line `sep=` names. Blank lines are skipped.
  */
 export class RelationFile {
   private found = noFindings()
@@ -252,7 +263,8 @@ export class RelationFile {
 
   /**
    * Opens a file and reads its first line.
-   * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or its header names other columns.
+   * @throws {DomainError} BAD_USER_INPUT if the file cannot be read, or its header names other
+   *   columns.
    */
   static async open(path: string, namedBy?: NamedBy): Promise<RelationFile> {
     const file = await TextFile.open(path, expected)
@@ -305,7 +317,9 @@ export class RelationFile {
     }
   }
 
-  /** Returns the columns of a line, the problem with the line, or undefined if all fields are empty. */
+  /**
+   * Returns the columns of a line, the problem with the line, or undefined if all fields are empty.
+   */
   private columnsOf(text: string): Readonly<Record<string, unknown>> | string | undefined {
     const tooLong = lengthProblem(text)
     if (tooLong) return tooLong

@@ -7,8 +7,8 @@ export type Separator = string
 export const quoteProblem = 'has a quote that is not closed, or one within a field'
 
 /**
- * Splits a line into trimmed fields. A quoted field may hold separators and doubled quotes, but no line end. Omits the
- * frame of a table with pipes, and the data of NetworkX (`{…}`) at the end.
+ * Splits a line into trimmed fields. A quoted field may hold separators and doubled quotes, but no
+ * line end. Omits the frame of a table with pipes, and the data of NetworkX (`{…}`) at the end.
  * @returns the fields, or the problem with the line.
  */
 export function splitFields(line: string, separator: Separator): string[] | string {
@@ -54,7 +54,10 @@ export const isComment = (text: string): boolean =>
   text.startsWith('//') ||
   (text.includes('--') && /^[-+=|: ]+$/.test(text))
 
-/** Counts lines with a score for each separator. @returns the one with the highest score; of several, the first. */
+/**
+ * Counts lines with a score for each separator. @returns the one with the highest score; of
+ * several, the first.
+ */
 export function bestSeparator(
   candidates: readonly Separator[],
   lines: readonly string[],

@@ -18,7 +18,10 @@ export interface Line {
 /** How many bad lines a report names. */
 export const badLinesKept = 20
 
-/** The lines of a file that hold no row: their number, and the problems of the first {@link badLinesKept}. */
+/**
+ * The lines of a file that hold no row: their number, and the problems of the first
+ * {@link badLinesKept}.
+ */
 export class BadLines {
   count = 0
   readonly first: { readonly line: number; readonly problem: string }[] = []
@@ -37,7 +40,9 @@ interface ExpectedText {
   readonly reads?: RegExp
 }
 
-/** A text file in UTF-8 or UTF-16, gzipped or not, read line by line. Lines end with LF, CRLF or CR. */
+/**
+ * A text file in UTF-8 or UTF-16, gzipped or not, read line by line. Lines end with LF, CRLF or CR.
+ */
 export class TextFile {
   private read = 0
   private ended = 0
@@ -55,8 +60,10 @@ export class TextFile {
 
   /**
    * Opens a file. A name that ends in `.gz` or the first two bytes identify gzip.
-   * @param expected what the file must hold, as a sentence, and the beginning of texts that are read all the same.
-   * @throws {DomainError} BAD_USER_INPUT if the path is not a readable file, or its first bytes are of another format.
+   * @param expected what the file must hold, as a sentence, and the beginning of texts that are
+   *   read all the same.
+   * @throws {DomainError} BAD_USER_INPUT if the path is not a readable file, or its first bytes are
+   *   of another format.
    */
   static async open(path: string, expected: ExpectedText): Promise<TextFile> {
     try {
@@ -84,7 +91,8 @@ export class TextFile {
   }
 
   /**
-   * Streams the lines that are not blank, in order. Holds one chunk and one line of the file in memory.
+   * Streams the lines that are not blank, in order. Holds one chunk and one line of the file in
+   * memory.
    * @throws {DomainError} BAD_USER_INPUT if the file cannot be read to its end.
    */
   async *lines(): AsyncGenerator<Line> {
@@ -106,7 +114,8 @@ export class TextFile {
 
   /**
    * Streams what the lines hold, each with its number, as {@link lines} does.
-   * @param parse returns the row of a line, the problem with a bad line, or undefined for a line to skip.
+   * @param parse returns the row of a line, the problem with a bad line, or undefined for a line to
+   *   skip.
    */
   async *rows<Row extends object>(
     parse: (line: Line) => Row | string | undefined,
@@ -138,7 +147,10 @@ export class TextFile {
     if (last !== '' || rest !== '') yield [last]
   }
 
-  /** Reads the encoding from the first bytes. @throws {DomainError} BAD_USER_INPUT if they hold no lines of text. */
+  /**
+   * Reads the encoding from the first bytes. @throws {DomainError} BAD_USER_INPUT if they hold no
+   * lines of text.
+   */
   private async expectText({ sentence, reads }: ExpectedText): Promise<void> {
     for await (const bytes of this.bytes()) {
       this.encoding = encodingOf(bytes)

@@ -8,7 +8,8 @@ export type UserName = string
 export type NamedBy = SubjectIssuer | undefined
 
 /**
- * Reads a name. A handle becomes lower case, and loses an `@` before it and invisible characters around it.
+ * Reads a name. A handle becomes lower case, and loses an `@` before it and invisible characters
+ * around it.
  * @returns undefined if no user can have it, or if its bytes were not of the encoding of its file.
  */
 export function parseUserName(text: string, namedBy: NamedBy): UserName | undefined {
@@ -21,6 +22,8 @@ export function parseUserName(text: string, namedBy: NamedBy): UserName | undefi
 export const nameProblem = (namedBy: NamedBy): string =>
   namedBy === undefined ? `is not a handle: ${handleRule}` : `is not a subject: it ${subjectRule}`
 
-/** What an import keeps of its names in its checkpoint: an import by other names is another import. */
+/**
+ * What an import keeps of its names in its checkpoint: an import by other names is another import.
+ */
 export const namingOptions = (namedBy: NamedBy): { readonly issuer?: string } =>
   namedBy === undefined ? {} : { issuer: namedBy.issuer }

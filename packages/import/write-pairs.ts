@@ -23,7 +23,9 @@ import type { NamedBy } from './user-names.ts'
 
 /** A pair of users as a file names them, with the history that an import adds to it. */
 export interface ImportedPair extends NamedPair, Pick<Line, 'line'> {
-  /** In the order of time; FOLLOWED and UNFOLLOWED alternate. An edge has the id of the last event. */
+  /**
+   * In the order of time; FOLLOWED and UNFOLLOWED alternate. An edge has the id of the last event.
+   */
   readonly events: readonly {
     readonly id: EdgeId
     readonly type: FollowEventDoc['type']
@@ -41,7 +43,9 @@ export const zeroCounts = {
   pairs: 0,
   edges: 0,
   events: 0,
-  /** Skipped pairs that had an edge or a skipped history before, for example from an earlier row. */
+  /**
+   * Skipped pairs that had an edge or a skipped history before, for example from an earlier row.
+   */
   known: 0,
   /** Skipped pairs with a block. */
   blocked: 0,
@@ -62,7 +66,10 @@ type AccountPair = Pair &
 export interface PairRules {
   /** Whether it skips pairs that have a history. Otherwise it adds to their history. */
   readonly skipsHistory: boolean
-  /** Whether it looks for stored edges. The first one that it finds by the unique index turns this on. */
+  /**
+   * Whether it looks for stored edges. The first one that it finds by the unique index turns this
+   * on.
+   */
   looksForEdges: boolean
   readonly namedBy: NamedBy
   /** Keys of pairs of names that count as stored, though they are not. */
@@ -80,7 +87,10 @@ interface ClassifiedPairs {
   readonly skipped: readonly SkippedPair[]
 }
 
-/** Decides which pairs an import writes. Writes nothing. Two to about forty commands per 6,000 pairs. */
+/**
+ * Decides which pairs an import writes. Writes nothing. Two to about forty commands per 6,000
+ * pairs.
+ */
 export async function classifyPairs(
   collections: Collections,
   tx: Tx,
@@ -141,8 +151,9 @@ export async function classifyPairs(
 }
 
 /**
- * Writes pairs in the caller's transaction: accounts for names that have none, edges, history and exact counters.
- * Cost: {@link classifyPairs}, and five to twelve commands, of which new accounts take five.
+ * Writes pairs in the caller's transaction: accounts for names that have none, edges, history and
+ * exact counters. Cost: {@link classifyPairs}, and five to twelve commands, of which new accounts
+ * take five.
  * @param createdAt the date of the new accounts.
  * @returns the new edges, what was counted, and the pairs that were skipped.
  */
@@ -215,9 +226,9 @@ function countEdges(edges: readonly Pair[]): Map<UserId, StatsChange> {
 }
 
 /**
- * New ids for the events of edges whose pairs have a later event, by the id of the edge: so it is the last event of the
- * pair (law L3). One command on one index key; one more if any event is later than the import, and one more if one of
- * these pairs has a later event. None without pairs.
+ * New ids for the events of edges whose pairs have a later event, by the id of the edge: so it is
+ * the last event of the pair (law L3). One command on one index key; one more if any event is later
+ * than the import, and one more if one of these pairs has a later event. None without pairs.
  */
 async function higherIds(
   { collections, edges }: { readonly collections: Collections; readonly edges: Edges },
@@ -241,7 +252,10 @@ async function higherIds(
   return new Map(behind.map(({ id }, at) => [id, above[at] as EdgeId]))
 }
 
-/** The collections that store pairs: the fields of the two users, and the index that begins with them. */
+/**
+ * The collections that store pairs: the fields of the two users, and the index that begins with
+ * them.
+ */
 const indexes = {
   followers: { follower: 'follower', followee: 'user', hint: { user: 1, follower: 1 }, where: {} },
   follow_events: {
@@ -263,9 +277,9 @@ const groupsPerCommand = 500
 const pairsPerAnswer = 10_000
 
 /**
- * Returns the keys of the pairs that a collection stores: edges, history or blocks.
- * One command per 500 groups of pairs with one follower or one followee. It is covered by the index and examines one
- * key per pair; the hint saves the planner a trial per group.
+ * Returns the keys of the pairs that a collection stores: edges, history or blocks. One command per
+ * 500 groups of pairs with one follower or one followee. It is covered by the index and examines
+ * one key per pair; the hint saves the planner a trial per group.
  */
 async function storedPairs(
   collections: Pick<Collections, keyof typeof indexes>,

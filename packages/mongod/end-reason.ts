@@ -7,8 +7,8 @@ const freeBytesMin = 1024 ** 2
 const lastLines = 100
 
 /**
- * Why a mongod that ran has ended: the end of a sentence, with the next step. The disk is asked first, because a mongod
- * whose disk is full can often not log it.
+ * Why a mongod that ran has ended: the end of a sentence, with the next step. The disk is asked
+ * first, because a mongod whose disk is full can often not log it.
  */
 export async function endReason(dataFolder: string): Promise<string> {
   const full = await fullDisk(dataFolder)
@@ -32,7 +32,10 @@ export async function fullDisk(dataFolder: string): Promise<string | undefined> 
   return isFull ? `the disk of ${dataFolder} is full; free some space and start again` : undefined
 }
 
-/** The first error in a log of mongod, with its reason. Without one, the first line that is not JSON. */
+/**
+ * The first error in a log of mongod, with its reason. Without one, the first line that is not
+ * JSON.
+ */
 export function firstError(log: string): string | undefined {
   const lines = log.split('\n').filter((text) => text.trim() !== '')
   return errorsIn(lines)[0] ?? lines.find((line) => !parseEntry(line))?.trim()

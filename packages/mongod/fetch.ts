@@ -139,7 +139,9 @@ async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Has `bring` make the file in a folder beside the target, and moves it to the target once it runs. */
+/**
+ * Has `bring` make the file in a folder beside the target, and moves it to the target once it runs.
+ */
 async function inTemporaryFolder(
   { target, check }: Fetch,
   bring: (folder: string, file: string) => Promise<void>,

@@ -23,8 +23,8 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
 }
 
 /**
- * Acquires the lock that `file` stands for. The lock of a process that died, or that has not touched
- * the file for 15 s, is taken over by exactly one waiter.
+ * Acquires the lock that `file` stands for. The lock of a process that died, or that has not
+ * touched the file for 15 s, is taken over by exactly one waiter.
  * @returns the function that releases it.
  * @throws {MongodError} when the lock is not free within 15 minutes.
  */

@@ -9,7 +9,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-/** The size from which a log is moved to the previous one, in bytes. So both together stay near twice this size. */
+/**
+ * The size from which a log is moved to the previous one, in bytes. So both together stay near
+ * twice this size.
+ */
 export const logBytesMax = 8 * 1024 ** 2
 
 /** Slow commands are logged with their documents, so only the owner may read the log. */
@@ -20,7 +23,10 @@ export const logFileOf = (dataFolder: string): string => join(dataFolder, 'mongo
 
 const previousOf = (dataFolder: string): string => `${logFileOf(dataFolder)}.old`
 
-/** Opens a new log for appending, and keeps the last one as the previous log. @returns the file descriptor. */
+/**
+ * Opens a new log for appending, and keeps the last one as the previous log. @returns the file
+ * descriptor.
+ */
 export function openLog(dataFolder: string): number {
   const logFile = logFileOf(dataFolder)
   if (existsSync(logFile)) renameSync(logFile, previousOf(dataFolder))
@@ -28,8 +34,8 @@ export function openLog(dataFolder: string): number {
 }
 
 /**
- * Empties the log into the previous one if it is too large, while mongod writes to it. Lines that mongod writes during
- * the copy may be lost. A log that cannot be emptied stays.
+ * Empties the log into the previous one if it is too large, while mongod writes to it. Lines that
+ * mongod writes during the copy may be lost. A log that cannot be emptied stays.
  */
 export function limitLog(dataFolder: string, bytesMax = logBytesMax): void {
   const logFile = logFileOf(dataFolder)

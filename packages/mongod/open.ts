@@ -25,8 +25,9 @@ const portTries = 3
 const watchMs = 1_000
 const ownerOnly = 0o700
 
-// MongoMemoryReplSet of mongodb-memory-server does not fit. It ends mongod with the process that started it, although
-// other processes may still use it. It finds no primary if the data was created under another port.
+// MongoMemoryReplSet of mongodb-memory-server does not fit. It ends mongod with the process that
+// started it, although other processes may still use it. It finds no primary if the data was
+// created under another port.
 
 /** Where an embedded mongod keeps its data, and how it is found and started. */
 export interface MongodOptions {
@@ -57,8 +58,8 @@ export interface EmbeddedMongod {
 /**
  * Opens the database in a data folder: joins the mongod that serves it, takes over one whose users
  * have died, or starts one. It is the writable primary of a one-member replica set, so that
- * transactions work. mongod runs until its last user stops or exits. A killed user leaves it running
- * for the next user. Openings of one folder run in sequence, also from several processes.
+ * transactions work. mongod runs until its last user stops or exits. A killed user leaves it
+ * running for the next user. Openings of one folder run in sequence, also from several processes.
  * @throws {MongodError} when no mongod can be found or started, or another one holds the folder.
  */
 export async function openMongod(options: MongodOptions): Promise<EmbeddedMongod> {
@@ -187,7 +188,8 @@ function opened({ dataFolder, state, me, origin, joined }: Running): EmbeddedMon
       await endMongod(pid)
       removeState(dataFolder)
     }).catch((error) => {
-      // The disk of a mongod that has ended may be full, and take no lock and no state. The next start needs none.
+      // The disk of a mongod that has ended may be full, and take no lock and no state. The next
+      // start needs none.
       if (isAlive(pid)) throw error
     })
   return {
@@ -199,7 +201,10 @@ function opened({ dataFolder, state, me, origin, joined }: Running): EmbeddedMon
   }
 }
 
-/** Checks every second whether mongod still runs, and limits its log, without keeping this process alive. */
+/**
+ * Checks every second whether mongod still runs, and limits its log, without keeping this process
+ * alive.
+ */
 function watchProcess(pid: number, dataFolder: string) {
   let timer: NodeJS.Timeout | undefined
   const lost = new Promise<string>((resolve) => {

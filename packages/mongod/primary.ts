@@ -18,9 +18,9 @@ export interface PrimaryWait {
 }
 
 /**
- * Makes the lone mongod at `address` (`host:port`) the writable primary of its replica set. A new member is initiated.
- * If the member was initiated under another address, its configuration is corrected: otherwise it considers itself
- * removed, and serves neither reads nor writes.
+ * Makes the lone mongod at `address` (`host:port`) the writable primary of its replica set. A new
+ * member is initiated. If the member was initiated under another address, its configuration is
+ * corrected: otherwise it considers itself removed, and serves neither reads nor writes.
  * @throws when it is no primary after `withinMs`, or when `signal` aborts; a bug at once.
  */
 export async function ensurePrimary(
@@ -69,7 +69,10 @@ async function isPrimary(client: MongoClient, self: string): Promise<boolean> {
   return false
 }
 
-/** The process id of the mongod behind a local port, or undefined if none answers. Waits at most 10 s. */
+/**
+ * The process id of the mongod behind a local port, or undefined if none answers. Waits at most 10
+ * s.
+ */
 export async function pidBehind(port: number): Promise<number | undefined> {
   let client: MongoClient | undefined
   try {

@@ -24,8 +24,8 @@ export interface MongodProcess {
 export const dbFolderOf = (dataFolder: string): string => join(dataFolder, 'db')
 
 /**
- * Starts a mongod in its own session. A Ctrl-C at the terminal does not reach it, since the server may still need the
- * database to stop cleanly.
+ * Starts a mongod in its own session. A Ctrl-C at the terminal does not reach it, since the server
+ * may still need the database to stop cleanly.
  * @throws when the binary cannot be started.
  */
 export async function spawnMongod(
@@ -63,7 +63,8 @@ export function argumentsFor(
     ['--nounixsocket'],
     ['--replSet', replicaSetName],
     ['--wiredTigerCacheSizeGB', '0.5'],
-    // Dropped and idle databases give their files back after seconds, not after ten minutes. Tests use hundreds.
+    // Dropped and idle databases give their files back after seconds, not after ten minutes. Tests
+    // use hundreds.
     ['--wiredTigerEngineConfigString', idleFiles],
     ['--oplogSize', '256'],
     ['--quiet'],

@@ -4,14 +4,17 @@ export interface Zones {
   readonly live: ReadonlySet<string>
   /** The zones of `live` that get a share of the ranges of the others. */
   readonly joining: readonly string[]
-  /** Whether an operator has made a zone. No range of it moves, and it gets no range of another zone. */
+  /**
+   * Whether an operator has made a zone. No range of it moves, and it gets no range of another
+   * zone.
+   */
   readonly isOperators: (zone: string) => boolean
 }
 
 /**
- * Gives every range of accounts to a zone. A range of a live zone stays, so an operator's placement does. Ranges of
- * zones that are gone go to the zones with the fewest, and joining zones take ranges from those with the most, until they
- * have an equal share.
+ * Gives every range of accounts to a zone. A range of a live zone stays, so an operator's placement
+ * does. Ranges of zones that are gone go to the zones with the fewest, and joining zones take
+ * ranges from those with the most, until they have an equal share.
  * @param assigned the zone of each range in order, undefined for a range without a zone.
  */
 export function assignRanges(

@@ -71,7 +71,10 @@ async function checkRouter(db: Db): Promise<void> {
   )
 }
 
-/** @throws {ShardingError} for edges in one collection: every page would ask all shards for its reader's follows. */
+/**
+ * @throws {ShardingError} for edges in one collection: every page would ask all shards for its
+ *   reader's follows.
+ */
 export function checkShardable(following: FollowingMode): void {
   if (following === 'collection') return
   throw new ShardingError(
@@ -79,7 +82,9 @@ export function checkShardable(following: FollowingMode): void {
   )
 }
 
-/** Runs the commands one after the other. A repeat after a failure issues those that are missing. */
+/**
+ * Runs the commands one after the other. A repeat after a failure issues those that are missing.
+ */
 export async function applySharding(
   client: MongoClient,
   commands: readonly PlannedCommand[],

@@ -59,11 +59,11 @@ const isOperators = (zone: string): boolean => !zone.startsWith(ownPrefix)
 const unknown: CollectionState = { exists: false, indexNames: new Set(), zoneRanges: [] }
 
 /**
- * The commands that create, pre-split and shard every collection of a catalogue, in order. Empty if nothing is missing.
- * Ranges of accounts that are stored already stay, and so does their zone while a shard has it. Shards that were added
- * get a share.
- * @throws {ShardingError} if a collection is sharded by another key, zones of an operator leave accounts out, or there are
- *   more shards than ranges.
+ * The commands that create, pre-split and shard every collection of a catalogue, in order. Empty if
+ * nothing is missing. Ranges of accounts that are stored already stay, and so does their zone while
+ * a shard has it. Shards that were added get a share.
+ * @throws {ShardingError} if a collection is sharded by another key, zones of an operator leave
+ *   accounts out, or there are more shards than ranges.
  */
 export function planSharding(
   database: string,
@@ -83,8 +83,8 @@ export function planSharding(
 }
 
 /**
- * The stored ranges of accounts. Those of an interrupted first run are replaced: their end is missing, and would be one
- * range.
+ * The stored ranges of accounts. Those of an interrupted first run are replaced: their end is
+ * missing, and would be one range.
  */
 function storedRanges({ shardKey, zoneRanges }: CollectionState): StoredRanges | undefined {
   const stored = accountRangesIn('_id', zoneRanges)
@@ -124,8 +124,9 @@ function rangesFor(catalogue: Readonly<Record<string, CollectionSpec>>, state: C
 }
 
 /**
- * Whether a shard still has to get its share: in the first run every one, later one without a zone of an operator that
- * has no range in a collection. So a run that ended between two collections goes on with the same share.
+ * Whether a shard still has to get its share: in the first run every one, later one without a zone
+ * of an operator that has no range in a collection. So a run that ended between two collections
+ * goes on with the same share.
  */
 function joiningTest(
   catalogue: Readonly<Record<string, CollectionSpec>>,
@@ -154,7 +155,10 @@ function preparation(name: string, spec: CollectionSpec, state: CollectionState)
   ]
 }
 
-/** A key that no declared index supports gets one, which a replica set needs not. It exists in a sharded collection. */
+/**
+ * A key that no declared index supports gets one, which a replica set needs not. It exists in a
+ * sharded collection.
+ */
 function shardKeyIndex(spec: CollectionSpec, state: CollectionState) {
   const { shardKey } = spec
   if (!shardKey || state.shardKey || isSupported(spec)) return []
@@ -173,7 +177,10 @@ function isSupported({ shardKey = {}, indexes }: CollectionSpec): boolean {
   })
 }
 
-/** Commands for the cluster: ranges first, because an empty collection is created on the shards of its ranges. */
+/**
+ * Commands for the cluster: ranges first, because an empty collection is created on the shards of
+ * its ranges.
+ */
 function distribution(
   namespace: string,
   spec: CollectionSpec,
@@ -194,7 +201,10 @@ function distribution(
   ]
 }
 
-/** Ranges to store, and with zone null to remove. A range changes its zone in two steps, one after the other. */
+/**
+ * Ranges to store, and with zone null to remove. A range changes its zone in two steps, one after
+ * the other.
+ */
 function changedRanges(stored: readonly ZoneRange[], wanted: readonly ZoneRange[]) {
   const boundsOf = ({ min, max }: ZoneRange) => textOf({ min, max })
   const before = new Map(stored.map((range) => [boundsOf(range), range]))

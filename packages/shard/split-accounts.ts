@@ -1,7 +1,10 @@
 const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const digits = `0123456789${capitals}${capitals.toLowerCase()}`
 
-/** All beginnings of ids with three characters, in order: enough for 99,944 ranges. Ids begin with a capital. */
+/**
+ * All beginnings of ids with three characters, in order: enough for 99,944 ranges. Ids begin with a
+ * capital.
+ */
 const beginnings = capitals.length * digits.length ** 2
 
 const beginningAt = (n: number): string =>
@@ -12,7 +15,8 @@ const beginningAt = (n: number): string =>
   ].join('')
 
 /**
- * Splits all ids of accounts, which are spread evenly, into ranges with about the same number of accounts.
+ * Splits all ids of accounts, which are spread evenly, into ranges with about the same number of
+ * accounts.
  * @returns the first id of each range but the first one, strictly ascending.
  */
 export const splitAccounts = (ranges: number): string[] =>

@@ -21,8 +21,8 @@ const valueAt = (place: AccountPlace, id: string): unknown =>
   typeof place === 'object' ? { [place.within]: id } : id
 
 /**
- * The ranges of one collection's shard key, in order and without gaps, from the lowest key to the highest. Documents of
- * one account are in the same zone in all collections.
+ * The ranges of one collection's shard key, in order and without gaps, from the lowest key to the
+ * highest. Documents of one account are in the same zone in all collections.
  */
 export function zoneRangesOf(
   { shardKey = {}, accountIn = 'whole' }: CollectionSpec,
@@ -54,8 +54,8 @@ export interface StoredRanges {
 }
 
 /**
- * The ranges of accounts that the stored ranges of a collection with an account as its key stand for. A gap between them is
- * a range without a zone. Undefined without stored ranges.
+ * The ranges of accounts that the stored ranges of a collection with an account as its key stand
+ * for. A gap between them is a range without a zone. Undefined without stored ranges.
  */
 export function accountRangesIn(
   field: string,

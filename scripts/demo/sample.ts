@@ -93,8 +93,9 @@ async function answerPost(
 const stepsPerPost = 5
 
 /**
- * Goes on with the sample: each call of the result is a step. Someone other than the visitor writes a post, and in the next
- * steps one person each likes one of the last posts or comments on it. A text repeats after all others.
+ * Goes on with the sample: each call of the result is a step. Someone other than the visitor writes
+ * a post, and in the next steps one person each likes one of the last posts or comments on it. A
+ * text repeats after all others.
  */
 export function continueSample(
   services: Services,

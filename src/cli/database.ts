@@ -15,8 +15,9 @@ export interface CommandDatabase extends OpenDatabase {
 
 /**
  * Opens the configured database for a command. A server may use the same database.
- * @param how creates missing collections and indexes. False: writes nothing. `forRead`: writes nothing, and checks that
- *   there are the indexes of pages and edges. `forImport`: creates only what an import reads.
+ * @param how creates missing collections and indexes. False: writes nothing. `forRead`: writes
+ *   nothing, and checks that there are the indexes of pages and edges. `forImport`: creates only
+ *   what an import reads.
  * @throws the errors of {@link openDatabase}. {Error} if indexes are missing.
  */
 export async function openForCommand(
@@ -36,7 +37,10 @@ export async function openForCommand(
   }
 }
 
-/** @throws {Error} one sentence and the next step, if indexes are missing that an import builds at its end. */
+/**
+ * @throws {Error} one sentence and the next step, if indexes are missing that an import builds at
+ *   its end.
+ */
 async function checkIndexes(db: Db, { following }: AppConfig): Promise<void> {
   const missing = await loadLeftOut(db, following)
   if (missing.length > 0) throw new Error(notBuilt(missing))
@@ -48,7 +52,8 @@ export const notBuilt = (missing: readonly string[]): string =>
   'Repeat the import, or run "feedline indexes --apply".'
 
 /**
- * The services of a command that reads every strategy, also unconfigured ones. Its reads extend the life of no cache.
+ * The services of a command that reads every strategy, also unconfigured ones. Its reads extend the
+ * life of no cache.
  */
 export async function servicesForAllStrategies(
   { client, db, clock }: CommandDatabase,

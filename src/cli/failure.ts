@@ -5,8 +5,8 @@ import { configFor } from '../environment.ts'
 import { bugOf } from '../lib/bug.ts'
 
 /**
- * The error message of a failed command: one sentence. A bug, and any error with LOG_LEVEL=debug or trace, also has its
- * stack.
+ * The error message of a failed command: one sentence. A bug, and any error with LOG_LEVEL=debug or
+ * trace, also has its stack.
  */
 export function failureText(error: unknown): string {
   const bug = bugOf(error)
@@ -64,7 +64,10 @@ export function interruption(): SignalledRun {
   return { signal: controller.signal, endAtOnce, [Symbol.dispose]: remove }
 }
 
-/** The exit code of the process: 1, or after a signal 128 plus the signal's number, as shells expect. */
+/**
+ * The exit code of the process: 1, or after a signal 128 plus the signal's number, as shells
+ * expect.
+ */
 export const exitCodeOf = (error: unknown): number =>
   error instanceof Interruption ? 128 + constants.signals[error.signal] : 1
 

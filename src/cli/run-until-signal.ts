@@ -3,7 +3,9 @@ import closeWithGrace from 'close-with-grace'
 import type { OperationsConfig } from '../http/config.ts'
 import type { Log } from '../log.ts'
 
-/** A server or worker that runs until a signal. Its disposal stops it within the configured time. */
+/**
+ * A server or worker that runs until a signal. Its disposal stops it within the configured time.
+ */
 export interface Running extends AsyncDisposable {
   /** Resolves with a sentence if the embedded mongod ends unexpectedly. */
   readonly lost: Promise<string>
@@ -15,8 +17,8 @@ export interface Running extends AsyncDisposable {
 const leaveMs = 1_000
 
 /**
- * Drains and stops `running` on SIGTERM or SIGINT. Stops it without a drain on an uncaught error, and if its database is
- * lost, both with exit code 1. A second signal ends the process at once.
+ * Drains and stops `running` on SIGTERM or SIGINT. Stops it without a drain on an uncaught error,
+ * and if its database is lost, both with exit code 1. A second signal ends the process at once.
  */
 export function runUntilSignal(
   running: Running,

@@ -18,8 +18,8 @@ export interface TokenContent {
 
 /**
  * Signs a token by the variables of a server.
- * @throws {ConfigError} without a secret or a claim of roles, and if two claims have one name; {DomainError}
- *   BAD_USER_INPUT for what is no subject.
+ * @throws {ConfigError} without a secret or a claim of roles, and if two claims have one name;
+ *   {DomainError} BAD_USER_INPUT for what is no subject.
  */
 export async function signToken(auth: AuthConfig, content: TokenContent): Promise<string> {
   const { subject, expiresAt, scope, roles = [] } = content
@@ -46,8 +46,8 @@ export async function signToken(auth: AuthConfig, content: TokenContent): Promis
 }
 
 /**
- * As {@link signToken}: a token that a server of these variables accepts until `expiresAt`, as this subject with these
- * roles and this scope.
+ * As {@link signToken}: a token that a server of these variables accepts until `expiresAt`, as this
+ * subject with these roles and this scope.
  * @throws {ConfigError} also if they allow no such token.
  */
 export async function signAcceptedToken(auth: AuthConfig, content: TokenContent): Promise<string> {
@@ -111,7 +111,8 @@ type Claim = string | number | readonly string[]
 type Claims = Map<string, Claim | Claims>
 
 /**
- * Adds a claim as a server reads it: by its name, if that is one name or a URL, or else by a path of names.
+ * Adds a claim as a server reads it: by its name, if that is one name or a URL, or else by a path
+ * of names.
  * @throws {ConfigError} if the token has another claim there.
  */
 function addClaim(claims: Claims, name: string, value: Claim): void {

@@ -73,7 +73,10 @@ function summaryOf(registration: StrategyDoc, now: number) {
   return { strategy: _id, state, covered, readers, secondsLeft, options }
 }
 
-/** How long a back-fill takes if the other readers take as long as those before. Null before the first ones. */
+/**
+ * How long a back-fill takes if the other readers take as long as those before. Null before the
+ * first ones.
+ */
 function estimateSecondsLeft({ epoch, readers }: StrategyDoc, now: number): number | null {
   if (!readers || readers.done === 0) return null
   const seconds = (now - epoch.getTimestamp().getTime()) / 1000

@@ -10,7 +10,10 @@ import { createServices } from '../services.ts'
 import { wholeNumber } from './numbers.ts'
 import { type Running, runUntilSignal } from './run-until-signal.ts'
 
-/** `feedline worker`: runs jobs without a server. Any number of servers and workers may run at the same time. */
+/**
+ * `feedline worker`: runs jobs without a server. Any number of servers and workers may run at the
+ * same time.
+ */
 export const workerCommand = (): Command =>
   new Command('worker')
     .description('Run the jobs of the database until SIGTERM or SIGINT. Serve no requests.')

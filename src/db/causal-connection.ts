@@ -6,24 +6,30 @@ import { MeasuredConnection } from './measured-connection.ts'
 interface Seen {
   /** A read that waits for it sees all that the job's transaction wrote, on every shard. */
   readonly operationTime: Timestamp
-  /** The signed time of the cluster, with which a server that is behind accepts a wait for `operationTime`. */
+  /**
+   * The signed time of the cluster, with which a server that is behind accepts a wait for
+   * `operationTime`.
+   */
   readonly $clusterTime: Document | undefined
 }
 
 /** The reads that can wait. A read of later results belongs to one of them. */
 const reads = ['find', 'aggregate', 'distinct', 'count']
 
-/** The client has seen a job when its own transaction has committed, or when it has found the job in the outbox. */
+/**
+ * The client has seen a job when its own transaction has committed, or when it has found the job in
+ * the outbox.
+ */
 const showsJobs = (command: Document) => 'commitTransaction' in command || command.find === 'outbox'
 
 /**
  * A class of connections for one client, on which jobs see what their transactions wrote.
  *
- * On a sharded cluster a transaction may be visible on the shard of its job earlier than on its other shards. So every
- * read of a task waits until its shard has reached the time at which this client saw the job. Reads that jobs share wait
- * for the latest of their times. The wait is a part of the read command, so it costs no command.
- * A task cannot avoid it: it is decided here, for whatever code reads, also in a transaction. Each client has a time of
- * its own.
+ * On a sharded cluster a transaction may be visible on the shard of its job earlier than on its
+ * other shards. So every read of a task waits until its shard has reached the time at which this
+ * client saw the job. Reads that jobs share wait for the latest of their times. The wait is a part
+ * of the read command, so it costs no command. A task cannot avoid it: it is decided here, for
+ * whatever code reads, also in a transaction. Each client has a time of its own.
  * @see ADR 18
  */
 export function causalConnection(): typeof MeasuredConnection {

@@ -26,11 +26,11 @@ interface Batch {
 }
 
 /**
- * An open change stream of a database that proves that it has read everything. It begins at the last write that the
- * primary has, so after all that earlier primaries acknowledged.
+ * An open change stream of a database that proves that it has read everything. It begins at the
+ * last write that the primary has, so after all that earlier primaries acknowledged.
  *
- * Once one of its methods has thrown, it can only be closed. No command is repeated, because a repeated `getMore` would
- * lose the batch of the first one.
+ * Once one of its methods has thrown, it can only be closed. No command is repeated, because a
+ * repeated `getMore` would lose the batch of the first one.
  */
 export class ChangeStream {
   private isClosed = false
@@ -61,8 +61,8 @@ export class ChangeStream {
     try {
       const primary = await readPrimary(db)
       if (!primary.isWritable) throw new Error('the primary has stepped down')
-      // Without a time, the stream begins at the time that the next write will have. Its tokens then have this time both
-      // before and after they cover that write.
+      // Without a time, the stream begins at the time that the next write will have. Its tokens
+      // then have this time both before and after they cover that write.
       const { cursor } = await db.command(
         {
           aggregate: 1,
@@ -82,18 +82,19 @@ export class ChangeStream {
   }
 
   /**
-   * A read that waits for this time (`afterClusterTime`) sees every event that was read, and every write before the
-   * stream began. The primary has reached it.
+   * A read that waits for this time (`afterClusterTime`) sees every event that was read, and every
+   * write before the stream began. The primary has reached it.
    */
   get position(): Timestamp {
     return this.readAt
   }
 
   /**
-   * Reads until it has every write with write concern `majority` that was acknowledged before the call, in any process.
-   * One command if nothing was written, usually two otherwise.
+   * Reads until it has every write with write concern `majority` that was acknowledged before the
+   * call, in any process. One command if nothing was written, usually two otherwise.
    * @param take receives the events in their order, in batches.
-   * @throws {Error} if another primary was elected, or if more than 20,000 events have been written.
+   * @throws {Error} if another primary was elected, or if more than 20,000 events have been
+   *   written.
    */
   async readAll(take: (events: readonly Document[]) => void): Promise<void> {
     const [primary, batch] = await Promise.all([
@@ -141,7 +142,10 @@ export class ChangeStream {
     return batch.events.length
   }
 
-  /** After a full batch, the next one may have events of the same time: those of a transaction have one time. */
+  /**
+   * After a full batch, the next one may have events of the same time: those of a transaction have
+   * one time.
+   */
   private completeTo({ events, time }: Batch): bigint {
     return events.length < batchMax ? time : time - 1n
   }
@@ -150,7 +154,10 @@ export class ChangeStream {
     return this.readTo < goal
   }
 
-  /** A server that has stepped down continues to serve the cursor, and may lag behind the new primary. */
+  /**
+   * A server that has stepped down continues to serve the cursor, and may lag behind the new
+   * primary.
+   */
   private checkPrimary({ isWritable, election }: Primary): void {
     if (!isWritable || election !== this.first.election)
       throw new Error('another primary was elected')

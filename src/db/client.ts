@@ -13,8 +13,9 @@ import { commandMs } from './request-time.ts'
 export const commandMsMax = 2_500
 
 /**
- * Options of each command of a request. The server gives up no later than the client, and no later than the deadline of
- * the request. Reading them throws {@link RequestEnded} after that, so a request that has ended sends no command.
+ * Options of each command of a request. The server gives up no later than the client, and no later
+ * than the deadline of the request. Reading them throws {@link RequestEnded} after that, so a
+ * request that has ended sends no command.
  */
 export const requestTimeout = {
   get maxTimeMS(): number {
@@ -23,8 +24,8 @@ export const requestTimeout = {
 }
 
 /**
- * Options of reads with up to 4,000 documents: {@link requestTimeout}, and all documents in one answer (law L5).
- * MongoDB's default for the first answer is 101 documents.
+ * Options of reads with up to 4,000 documents: {@link requestTimeout}, and all documents in one
+ * answer (law L5). MongoDB's default for the first answer is 101 documents.
  */
 export const singleBatch = {
   get maxTimeMS(): number {
@@ -53,21 +54,26 @@ const connectionsOf = (profile: ClientProfile): object => ({
 /** How long a command waits for a primary or for a free connection to it, in milliseconds. */
 const selectionMsMax = 5_000
 
-/** How long the socket of a serving command may be silent, in milliseconds. Longer than {@link commandMsMax}. */
+/**
+ * How long the socket of a serving command may be silent, in milliseconds. Longer than
+ * {@link commandMsMax}.
+ */
 const silenceMsMax = 3_000
 
 /**
- * How a process uses the database. A `bulk` command has no time limit. A `serving` command is counted, and as a part of
- * a job it sees what the job's transaction wrote. It fails after 8 s if a frozen primary does not answer. These are 3 s of
- * silence, then 5 s in which its retry finds no primary.
+ * How a process uses the database. A `bulk` command has no time limit. A `serving` command is
+ * counted, and as a part of a job it sees what the job's transaction wrote. It fails after 8 s if a
+ * frozen primary does not answer. These are 3 s of silence, then 5 s in which its retry finds no
+ * primary.
  */
 export type ClientProfile = 'serving' | 'bulk'
 
 /**
- * Connects to a replica set or a sharded cluster. Writes wait for a majority, and reads return majority-committed data.
- * So no failover reverts the data of an answer (law L4). Reads after a failover see all writes acknowledged before it.
- * A read in an explicit session names its own read concern. Otherwise the driver adds the session's time to the read
- * concern object that all other reads share.
+ * Connects to a replica set or a sharded cluster. Writes wait for a majority, and reads return
+ * majority-committed data. So no failover reverts the data of an answer (law L4). Reads after a
+ * failover see all writes acknowledged before it. A read in an explicit session names its own read
+ * concern. Otherwise the driver adds the session's time to the read concern object that all other
+ * reads share.
  * @param listen adds listeners to the client before it connects.
  * @throws MongoServerSelectionError if no primary answers within 5 s.
  */
@@ -100,11 +106,11 @@ export async function connect(
 }
 
 /**
- * Makes every majority read see the writes that earlier primaries acknowledged.
- * A new primary knows the majority's state only after a majority has its own first write. Until then, its majority
- * reads may lack writes that the previous primary acknowledged.
- * So after each election, all reads wait for the last write that the new primary had when the client first saw it.
- * Call it before the client connects.
+ * Makes every majority read see the writes that earlier primaries acknowledged. A new primary knows
+ * the majority's state only after a majority has its own first write. Until then, its majority
+ * reads may lack writes that the previous primary acknowledged. So after each election, all reads
+ * wait for the last write that the new primary had when the client first saw it. Call it before the
+ * client connects.
  */
 function readPastElections(client: MongoClient): void {
   let election = ''
@@ -120,8 +126,9 @@ function readPastElections(client: MongoClient): void {
 }
 
 /**
- * Makes all majority reads of a client that are sent from now on wait for a time that its primary has. If it has that
- * time, waiting costs nothing. It sets the read concern that all operations of `client` share.
+ * Makes all majority reads of a client that are sent from now on wait for a time that its primary
+ * has. If it has that time, waiting costs nothing. It sets the read concern that all operations of
+ * `client` share.
  */
 export function readNotBefore(client: MongoClient, time: Timestamp): void {
   const shared = client.readConcern as { afterClusterTime?: Timestamp } | undefined

@@ -3,7 +3,10 @@ import { clockSkewMaxMs } from '../lib/ids.ts'
 
 export { clockSkewMaxMs }
 
-/** The longest round trip of a usable measurement, in milliseconds. Half of a round trip is uncertain. */
+/**
+ * The longest round trip of a usable measurement, in milliseconds. Half of a round trip is
+ * uncertain.
+ */
 const roundTripMsMax = 1_000
 const startSamples = 3
 const startTriesMax = 10
@@ -20,10 +23,10 @@ interface Sample {
 export type Warn = (sentence: string) => void
 
 /**
- * The database's clock, extrapolated with the monotonic clock of this process. So a wrong or stepping clock of this
- * host changes no id, date or wait. All processes of a database agree to within half a round trip.
- * It sends three to ten commands at the start, and one every 5 s. After a failed measurement, the extrapolation
- * continues.
+ * The database's clock, extrapolated with the monotonic clock of this process. So a wrong or
+ * stepping clock of this host changes no id, date or wait. All processes of a database agree to
+ * within half a round trip. It sends three to ten commands at the start, and one every 5 s. After a
+ * failed measurement, the extrapolation continues.
  */
 export class DatabaseClock implements Disposable {
   private readonly timer: NodeJS.Timeout
@@ -41,7 +44,8 @@ export class DatabaseClock implements Disposable {
 
   /**
    * Measures the database's clock, now and every 5 s until it is disposed.
-   * @throws {Error} one sentence, if the database does not report its time, or takes longer than 1 s.
+   * @throws {Error} one sentence, if the database does not report its time, or takes longer than 1
+   *   s.
    */
   static async start(client: MongoClient, warn: Warn): Promise<DatabaseClock> {
     const samples: Sample[] = []
@@ -67,15 +71,18 @@ export class DatabaseClock implements Disposable {
   /** The database's time in whole milliseconds since 1970. Sends no command. */
   readonly now = (): number => Math.floor(performance.now() + this.offsetMs)
 
-  /** How far this host's wall clock is ahead of the database's clock, in seconds. Negative if it is behind. */
+  /**
+   * How far this host's wall clock is ahead of the database's clock, in seconds. Negative if it is
+   * behind.
+   */
   skewSeconds(): number {
     return (Date.now() - this.now()) / 1000
   }
 
   /**
-   * Measures once and corrects the extrapolation if the measurement proves it wrong. Never throws. One command.
-   * It reports a difference above {@link clockSkewMaxMs}: the database's clock stepped, another member became the
-   * primary, or this process was suspended.
+   * Measures once and corrects the extrapolation if the measurement proves it wrong. Never throws.
+   * One command. It reports a difference above {@link clockSkewMaxMs}: the database's clock
+   * stepped, another member became the primary, or this process was suspended.
    */
   async adjust(): Promise<void> {
     if (this.measuring) return

@@ -24,9 +24,9 @@ export interface IndexSpec {
 export type AccountPlace = 'whole' | { readonly within: string }
 
 /**
- * The indexes of a collection, its shard key on a sharded cluster, and the shape of its documents. A change takes a
- * migration, but a new optional field takes none. An index whose definition changes gets a new name, so that it is built
- * beside the old one.
+ * The indexes of a collection, its shard key on a sharded cluster, and the shape of its documents.
+ * A change takes a migration, but a new optional field takes none. An index whose definition
+ * changes gets a new name, so that it is built beside the old one.
  */
 export interface CollectionSpec {
   /** What a document is, for docs/explanation/architecture.md. */
@@ -35,11 +35,14 @@ export interface CollectionSpec {
   /** Stores documents in the order of `_id`, without an index on `_id`. */
   readonly clustered?: true
   /**
-   * Undefined for a collection that stays on one shard: it is small, or only operators read it. Hashed if new values
-   * grow with time, or hold no account.
+   * Undefined for a collection that stays on one shard: it is small, or only operators read it.
+   * Hashed if new values grow with time, or hold no account.
    */
   readonly shardKey?: Readonly<Record<string, 1 | 'hashed'>>
-  /** Required for a shard key that is not hashed: ranges of accounts decide the shard, the same in all collections. */
+  /**
+   * Required for a shard key that is not hashed: ranges of accounts decide the shard, the same in
+   * all collections.
+   */
   readonly accountIn?: AccountPlace
   /** The shape of its documents, for the check of integrity and for reads. */
   readonly shape?: Shape

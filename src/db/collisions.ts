@@ -7,15 +7,16 @@ export class Contended extends Error {
 }
 
 /**
- * Thrown if the same unique value refuses a batch again on a newer snapshot. No repeat can succeed. Nothing was
- * written.
+ * Thrown if the same unique value refuses a batch again on a newer snapshot. No repeat can succeed.
+ * Nothing was written.
  */
 export class Poisoned extends Error {
   override readonly name = 'Poisoned'
 }
 
 /**
- * Creates the `onCollision` of one `Transactions.run`. It ends the run when another try would not help.
+ * Creates the `onCollision` of one `Transactions.run`. It ends the run when another try would not
+ * help.
  * @param conflictsMax number of write conflicts that end the run.
  * @returns a function that throws {@link Contended} or {@link Poisoned}.
  */
@@ -36,10 +37,12 @@ export function watchCollisions(conflictsMax = Number.POSITIVE_INFINITY): (error
 }
 
 /**
- * Begins each try of a transaction after its first one with a lock. Of two transactions that change the same document, the
- * one that changes it first wins, and the other one is tried again. So a long one that changes it last would never win
- * against a process that writes short ones all the time.
- * @param lock changes the document that the writes of others change too. One command for each further try.
+ * Begins each try of a transaction after its first one with a lock. Of two transactions that change
+ * the same document, the one that changes it first wins, and the other one is tried again. So a
+ * long one that changes it last would never win against a process that writes short ones all the
+ * time.
+ * @param lock changes the document that the writes of others change too. One command for each
+ *   further try.
  */
 export function lockedAgain<T>(
   lock: (tx: Tx) => Promise<unknown>,

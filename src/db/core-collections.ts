@@ -1,7 +1,10 @@
 import type { Binary } from 'mongodb'
 import { collectionOf } from './collection-spec.ts'
 
-/** The first result of a mutation with a clientMutationId, of the viewer's account created at `since`. */
+/**
+ * The first result of a mutation with a clientMutationId, of the viewer's account created at
+ * `since`.
+ */
 export interface IdempotencyKeyDoc {
   readonly _id: { readonly viewer: string; readonly since: Date; readonly id: string }
   /** SHA-256 of the mutation's name and input. */
@@ -12,8 +15,8 @@ export interface IdempotencyKeyDoc {
 }
 
 /**
- * The lock of all registrations, or when a periodic job was queued last. `meta` also holds the schema record
- * and the lease of a migration.
+ * The lock of all registrations, or when a periodic job was queued last. `meta` also holds the
+ * schema record and the lease of a migration.
  */
 export interface MetaDoc {
   readonly _id: string

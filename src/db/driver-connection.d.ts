@@ -15,7 +15,10 @@ declare module 'mongodb/lib/cmap/connection.js' {
       responseType?: unknown,
     ): Promise<unknown>
 
-    /** Sends a command that the server answers again and again. @param listener gets the replies, and at last an error. */
+    /**
+     * Sends a command that the server answers again and again. @param listener gets the replies,
+     * and at last an error.
+     */
     exhaustCommand(
       namespace: object,
       command: Document,

@@ -4,10 +4,11 @@ import { Connection } from 'mongodb/lib/cmap/connection.js'
 /**
  * A connection whose commands end when it is closed, with the error of the connection.
  *
- * Otherwise a command never ends if the driver writes it in the moment between the end of its socket and the event that
- * tells the driver so. Such a write returns false. The driver then waits until the socket has room again, but a destroyed
- * socket has neither this event nor an error. A server that is killed ends many sockets at once. One such command would
- * stop all reads that wait for it, or the watch for a new primary.
+ * Otherwise a command never ends if the driver writes it in the moment between the end of its
+ * socket and the event that tells the driver so. Such a write returns false. The driver then waits
+ * until the socket has room again, but a destroyed socket has neither this event nor an error. A
+ * server that is killed ends many sockets at once. One such command would stop all reads that wait
+ * for it, or the watch for a new primary.
  */
 export class EndingConnection extends Connection {
   override async command(

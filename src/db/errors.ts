@@ -16,8 +16,8 @@ const maxTimeExpiredCode = 50
 const snapshotGoneCodes: ReadonlySet<unknown> = new Set([239, 246])
 
 /**
- * Codes of temporary failures: the server is no longer primary, shuts down, cannot reach another member, waits for a
- * lock, or interrupted the command. The same command may succeed later.
+ * Codes of temporary failures: the server is no longer primary, shuts down, cannot reach another
+ * member, waits for a lock, or interrupted the command. The same command may succeed later.
  */
 const passingCodes: ReadonlySet<unknown> = new Set([
   6, // HostUnreachable
@@ -50,13 +50,17 @@ const passingCodes: ReadonlySet<unknown> = new Set([
 
 /**
  * Those of {@link passingCodes} after which a read is sent once more, as the driver does.
- * @see https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
+ * @see
+ *   https://github.com/mongodb/specifications/blob/master/source/retryable-reads/retryable-reads.md
  */
 const interruptedReadCodes: ReadonlySet<unknown> = new Set([
   ...[6, 7, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436],
 ])
 
-/** Socket errors that the driver throws unchanged, for example on a connection that the server has just closed. */
+/**
+ * Socket errors that the driver throws unchanged, for example on a connection that the server has
+ * just closed.
+ */
 const socketCodes: ReadonlySet<unknown> = new Set([
   'ECONNABORTED',
   'ECONNREFUSED',
@@ -88,7 +92,8 @@ export const isExistingCollection = (error: unknown): boolean =>
   error instanceof MongoServerError && error.codeName === 'NamespaceExists'
 
 /**
- * The positions of the documents that a unique index refused, from the error of an unordered insert.
+ * The positions of the documents that a unique index refused, from the error of an unordered
+ * insert.
  * @throws `error` itself if it has any other cause.
  */
 export function duplicatePositions(error: unknown): number[] {
@@ -113,7 +118,10 @@ export const duplicateValues = (error: unknown): string | undefined =>
     ? (error.errmsg ?? error.message)
     : undefined
 
-/** Whether a statement of a bulk write failed because of the document that it found. Another try would fail too. */
+/**
+ * Whether a statement of a bulk write failed because of the document that it found. Another try
+ * would fail too.
+ */
 export const isRefusedByData = (error: unknown): boolean =>
   error instanceof MongoBulkWriteError && !isCollision(error) && !isTransient(error)
 
@@ -123,7 +131,9 @@ export const isTimeExpired = (error: unknown): boolean =>
   (error instanceof MongoBulkWriteError &&
     error.result.getWriteConcernError()?.code === maxTimeExpiredCode)
 
-/** Whether the server no longer keeps the snapshot of a read, or has no snapshot of this moment yet. */
+/**
+ * Whether the server no longer keeps the snapshot of a read, or has no snapshot of this moment yet.
+ */
 export const isSnapshotGone = (error: unknown): boolean =>
   error instanceof MongoServerError && snapshotGoneCodes.has(error.code)
 
@@ -179,8 +189,9 @@ export const isInterruptedRead = (error: unknown): boolean =>
   (error instanceof MongoServerError && interruptedReadCodes.has(error.code))
 
 /**
- * The codes of operators that got a stored value of another type: of any operator, of an update below a value without
- * fields, of `$toObjectId`, and those that each operator of expressions has for itself.
+ * The codes of operators that got a stored value of another type: of any operator, of an update
+ * below a value without fields, of `$toObjectId`, and those that each operator of expressions has
+ * for itself.
  */
 const malformedCodes: ReadonlySet<unknown> = new Set([
   ...[14, 28, 241],
@@ -188,7 +199,10 @@ const malformedCodes: ReadonlySet<unknown> = new Set([
   ...[31393, 34435, 40081, 40228, 40400, 2942504],
 ])
 
-/** Whether the server could not work with a stored value, because it has another type than the code reads. */
+/**
+ * Whether the server could not work with a stored value, because it has another type than the code
+ * reads.
+ */
 export function isMalformedData(error: unknown): boolean {
   const root = rootCause(error)
   return (
@@ -198,15 +212,19 @@ export function isMalformedData(error: unknown): boolean {
 }
 
 /**
- * Converts a driver error for clients: UNAVAILABLE if the database was not reached in time, NOT_FOUND if a stored value
- * has another type. Undefined for a bug of Feedline. No other code classifies driver errors for clients.
+ * Converts a driver error for clients: UNAVAILABLE if the database was not reached in time,
+ * NOT_FOUND if a stored value has another type. Undefined for a bug of Feedline. No other code
+ * classifies driver errors for clients.
  */
 export function clientErrorOf(error: unknown): DomainError | undefined {
   if (isUnreachable(error)) return noAnswer(error)
   return isMalformedData(error) ? malformedData(error) : undefined
 }
 
-/** The error of a request that the database did not answer. @param aftermath the state of the request, one sentence. */
+/**
+ * The error of a request that the database did not answer. @param aftermath the state of the
+ * request, one sentence.
+ */
 export const noAnswer = (cause: unknown, aftermath = ''): DomainError =>
   new DomainError(
     'UNAVAILABLE',

@@ -12,9 +12,10 @@ interface FindOptions {
 }
 
 /**
- * Finds up to `limit` documents, or all if there are at most 4,000, as `find` of the driver with `singleBatch`, with half
- * of its processor time: no cursor is made, and the reply is decoded as a whole. Not in a transaction. One command, and
- * one more if the first one was interrupted, as a read of the driver is.
+ * Finds up to `limit` documents, or all if there are at most 4,000, as `find` of the driver with
+ * `singleBatch`, with half of its processor time: no cursor is made, and the reply is decoded as a
+ * whole. Not in a transaction. One command, and one more if the first one was interrupted, as a
+ * read of the driver is.
  * @throws {RangeError} if there are more than 4,000 and no limit: the caller would miss some.
  */
 export async function findAtOnce<Doc extends Document, Found = Doc>(

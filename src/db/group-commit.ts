@@ -15,14 +15,15 @@ export interface GroupCommitBounds {
   /** How long a write may wait until its batch begins, in milliseconds. */
   readonly waitMsMax: number
   /**
-   * How long writes wait at most after a batch of several, until as many wait as were under way, in milliseconds. After a
-   * turn that others wait for, no longer than the turn took.
+   * How long writes wait at most after a batch of several, until as many wait as were under way, in
+   * milliseconds. After a turn that others wait for, no longer than the turn took.
    */
   readonly lingerMs: number
 }
 
 /**
- * The result of one write: a value, an error of this write alone, or a promise that the next batch does not wait for.
+ * The result of one write: a value, an error of this write alone, or a promise that the next batch
+ * does not wait for.
  */
 export type Answer<Result> = Result | Error | Promise<Result>
 
@@ -64,12 +65,13 @@ export const eachKey =
   })
 
 /**
- * Combines writes that would collide or could share a command. The writes of one turn of the event loop begin together,
- * those of all idle keys, one turn after the other. Writes that arrive during a commit of their key share the next commit,
- * in order of arrival. Each caller gets its own result. A commit runs in the context of its first write:
- * it counts for that request, and belongs to its trace. What a turn does for all its keys, it does in the context of the
- * first of them.
- * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group commit
+ * Combines writes that would collide or could share a command. The writes of one turn of the event
+ * loop begin together, those of all idle keys, one turn after the other. Writes that arrive during
+ * a commit of their key share the next commit, in order of arrival. Each caller gets its own
+ * result. A commit runs in the context of its first write: it counts for that request, and belongs
+ * to its trace. What a turn does for all its keys, it does in the context of the first of them.
+ * @see DeWitt et al., Implementation Techniques for Main Memory Database Systems (1984): group
+ *   commit
  */
 export class GroupCommit<Op, Result> {
   /** The writes that wait. A key is here from its first write to the end of its last commit. */
@@ -94,8 +96,8 @@ export class GroupCommit<Op, Result> {
 
   /**
    * Commits `op`, with concurrent writes of the same key.
-   * @throws {DomainError} UNAVAILABLE if too many writes wait or this one waited too long. Nothing was written then. Its
-   *   cause is that of the last commit, if it failed.
+   * @throws {DomainError} UNAVAILABLE if too many writes wait or this one waited too long. Nothing
+   *   was written then. Its cause is that of the last commit, if it failed.
    */
   async submit(key: string, op: Op): Promise<Result> {
     if (this.waiting >= this.bounds.waitingMax) {
@@ -105,7 +107,8 @@ export class GroupCommit<Op, Result> {
     this.waiting++
     this.metrics.waiting.inc()
     return new Promise((resolve, reject) => {
-      // Costs less than AsyncLocalStorage.snapshot, which defines properties on a function of its own.
+      // Costs less than AsyncLocalStorage.snapshot, which defines properties on a function of its
+      // own.
       const caller = new AsyncResource('GroupCommit')
       const write = { op, since: performance.now(), resolve, reject, caller }
       const queue = this.queues.get(key)
@@ -147,8 +150,8 @@ export class GroupCommit<Op, Result> {
   }
 
   /**
-   * Waits for the clients that a turn has answered: they often write again at once. Then all share the next turn, instead
-   * of one half that waits for the other.
+   * Waits for the clients that a turn has answered: they often write again at once. Then all share
+   * the next turn, instead of one half that waits for the other.
    */
   private async gather(underWay: number, turnMs: number): Promise<void> {
     const wanted = Math.min(underWay, this.bounds.batchMax)

@@ -15,7 +15,10 @@ export interface IdempotencyKey {
   readonly fingerprint: Buffer
 }
 
-/** A clientMutationId of a part of a mutation, or of another sender, which no client can send but by a hash. */
+/**
+ * A clientMutationId of a part of a mutation, or of another sender, which no client can send but by
+ * a hash.
+ */
 export const deriveId = (clientMutationId: string, within: string): string =>
   createHash('sha256')
     .update(JSON.stringify([clientMutationId, within]))
@@ -49,7 +52,10 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, inOrder(field)]))
 }
 
-/** The fields of results that are stored. A repeat reads the rest again, so that what was deleted stays deleted. */
+/**
+ * The fields of results that are stored. A repeat reads the rest again, so that what was deleted
+ * stays deleted.
+ */
 const storedFields = ['changed', 'id', 'author', 'handle', 'entry', '_id', 'actor'] as const
 type StoredField = (typeof storedFields)[number]
 
@@ -87,14 +93,20 @@ export interface ResultRemoval {
 }
 
 /**
- * Stores the first result of each mutation with a clientMutationId, for a day or until the account is deleted.
- * A mutation without an account leaves no record. A record also names when the account was opened, which only a
- * transaction that has read the account knows.
+ * Stores the first result of each mutation with a clientMutationId, for a day or until the account
+ * is deleted. A mutation without an account leaves no record. A record also names when the account
+ * was opened, which only a transaction that has read the account knows.
  */
 export class IdempotencyStore {
-  /** When the accounts that a transaction read were created. None of them changes within the transaction. */
+  /**
+   * When the accounts that a transaction read were created. None of them changes within the
+   * transaction.
+   */
   private readonly known = new WeakMap<Tx, Map<string, Date | undefined>>()
-  /** When accounts were created that this process has read. The id of an account is never given again. */
+  /**
+   * When accounts were created that this process has read. The id of an account is never given
+   * again.
+   */
   private readonly created = new LRUCache<string, Date>({ max: createdMax })
 
   constructor(
@@ -103,8 +115,10 @@ export class IdempotencyStore {
   ) {}
 
   /**
-   * Loads the first result under `key`. A majority of the members has it, so no failover reverts it. One command.
-   * @param after a transaction. The read also waits until a majority has everything that its session has seen.
+   * Loads the first result under `key`. A majority of the members has it, so no failover reverts
+   * it. One command.
+   * @param after a transaction. The read also waits until a majority has everything that its
+   *   session has seen.
    * @throws {DomainError} CONFLICT if the clientMutationId was used for another mutation or input.
    */
   async savedResult<T>(
@@ -135,8 +149,9 @@ export class IdempotencyStore {
   }
 
   /**
-   * Loads the first results under several keys, as the caller's transaction sees them, in order. A CONFLICT is an item
-   * of the answer. Two commands: accounts, then records. No command without keys.
+   * Loads the first results under several keys, as the caller's transaction sees them, in order. A
+   * CONFLICT is an item of the answer. Two commands: accounts, then records. No command without
+   * keys.
    */
   async savedResults<T>(
     keys: readonly (IdempotencyKey | undefined)[],
@@ -164,8 +179,8 @@ export class IdempotencyStore {
   }
 
   /**
-   * Keeps a key for a mutation whose parts have results of their own, so that no other input begins under it. Also for a
-   * sender without an account, whose key ends after a day. Two commands.
+   * Keeps a key for a mutation whose parts have results of their own, so that no other input begins
+   * under it. Also for a sender without an account, whose key ends after a day. Two commands.
    * @throws {DomainError} CONFLICT if the clientMutationId was used for another mutation or input.
    */
   async claim(key: IdempotencyKey): Promise<void> {
@@ -183,14 +198,18 @@ export class IdempotencyStore {
     if (record) resultFor(key, record)
   }
 
-  /** Notes when the account of a viewer was opened, which the caller's transaction has proven. Saves its read. */
+  /**
+   * Notes when the account of a viewer was opened, which the caller's transaction has proven. Saves
+   * its read.
+   */
   noteAccount(tx: Tx, viewer: UserId, createdAt: Date): void {
     this.accountsIn(tx).set(viewer, createdAt)
   }
 
   /**
-   * Notes accounts that the caller's transaction has changed, or that exist and whose results outlast the transaction if
-   * they are deleted before it ends. Saves the read of those that this process has read before.
+   * Notes accounts that the caller's transaction has changed, or that exist and whose results
+   * outlast the transaction if they are deleted before it ends. Saves the read of those that this
+   * process has read before.
    */
   noteLive(tx: Tx, accounts: Iterable<UserId>): void {
     for (const account of accounts) {
@@ -200,8 +219,9 @@ export class IdempotencyStore {
   }
 
   /**
-   * Saves flags and ids of first results under the accounts that the caller's transaction sees. They exist if and only if it commits.
-   * Two commands: accounts, unless the transaction knows them, then records. No command without entries.
+   * Saves flags and ids of first results under the accounts that the caller's transaction sees.
+   * They exist if and only if it commits. Two commands: accounts, unless the transaction knows
+   * them, then records. No command without entries.
    * @throws a duplicate key if a result is saved already. The transaction must not commit then.
    */
   async saveResults(
@@ -224,8 +244,8 @@ export class IdempotencyStore {
   }
 
   /**
-   * Removes the records of a deleted account. A repeat removes the remaining records. Two commands for each 500 records,
-   * and one more.
+   * Removes the records of a deleted account. A repeat removes the remaining records. Two commands
+   * for each 500 records, and one more.
    */
   async removeResults(viewer: UserId, { signal, onRemoved }: ResultRemoval): Promise<void> {
     const { idempotency_keys } = this.collections
@@ -284,14 +304,16 @@ export class IdempotencyStore {
   }
 }
 
-/** A text that equal keys share: those of one viewer and clientMutationId, whatever the mutation. */
+/**
+ * A text that equal keys share: those of one viewer and clientMutationId, whatever the mutation.
+ */
 export const nameOfKey = ({ viewer, clientMutationId }: IdempotencyKey): string =>
   JSON.stringify([viewer, clientMutationId])
 
 /**
  * Finds repeats within a batch.
- * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key has another mutation
- *   or input. Undefined for a key that repeats none.
+ * @returns for each key, the position of the first equal key before it, or a CONFLICT if that key
+ *   has another mutation or input. Undefined for a key that repeats none.
  */
 export function findRepeats(
   keys: readonly (IdempotencyKey | undefined)[],

@@ -59,8 +59,8 @@ async function loadIndexNames(db: Db, collection: string): Promise<Set<string>> 
 }
 
 /**
- * Creates missing collections and indexes, and changes no existing one. Several processes can run it at the same time.
- * One command, and up to two per collection.
+ * Creates missing collections and indexes, and changes no existing one. Several processes can run
+ * it at the same time. One command, and up to two per collection.
  * @param names the collections of the database. Default: all.
  * @param options `forImport` creates only the indexes that an import reads.
  */
@@ -79,8 +79,9 @@ export async function applyIndexes(
 }
 
 /**
- * Builds the indexes that `forImport` left out, all collections at the same time. A command for each of up to three
- * collections. It takes mongod an eighth of the processor time that inserts into them would take.
+ * Builds the indexes that `forImport` left out, all collections at the same time. A command for
+ * each of up to three collections. It takes mongod an eighth of the processor time that inserts
+ * into them would take.
  */
 export async function buildAfterImport(db: Db, following: FollowingMode): Promise<void> {
   const builds = declaredCollections(following).map(({ collection, indexes }) =>
@@ -94,8 +95,8 @@ export async function buildAfterImport(db: Db, following: FollowingMode): Promis
 }
 
 /**
- * The indexes that an import has left out, as "collection index". Pages and edges are read by them. As many commands as
- * {@link indexPlan}.
+ * The indexes that an import has left out, as "collection index". Pages and edges are read by them.
+ * As many commands as {@link indexPlan}.
  */
 export async function loadLeftOut(db: Db, following: FollowingMode): Promise<string[]> {
   return (await indexPlan(db, following, {})).flatMap(({ collection, build }) =>
@@ -104,12 +105,15 @@ export async function loadLeftOut(db: Db, following: FollowingMode): Promise<str
 }
 
 /**
- * How indexes are built: when a majority of the members is ready. MongoDB's default `votingMembers` waits for ever for
- * a member that holds data and is down.
+ * How indexes are built: when a majority of the members is ready. MongoDB's default `votingMembers`
+ * waits for ever for a member that holds data and is down.
  */
 export const buildOptions = { commitQuorum: 'majority' } as const
 
-/** Builds indexes that are missing, also while a minority of the members is down. One command, none without indexes. */
+/**
+ * Builds indexes that are missing, also while a minority of the members is down. One command, none
+ * without indexes.
+ */
 export async function buildIndexes(
   db: Db,
   collection: string,
@@ -140,8 +144,8 @@ export interface IndexPlan {
 }
 
 /**
- * What is missing or retired, for each declared collection that exists. Indexes of an operator are neither. One command
- * a collection, and one more.
+ * What is missing or retired, for each declared collection that exists. Indexes of an operator are
+ * neither. One command a collection, and one more.
  * @param retired names of indexes that an earlier release declared, by collection.
  */
 export async function indexPlan(
@@ -168,8 +172,8 @@ const namesIn = async (db: Db): Promise<Set<string>> =>
 const clusteredIndex = { key: { _id: 1 }, unique: true }
 
 /**
- * The options of a clustered collection. New documents go to all parts of it, so each one rewrites a page: small pages,
- * whose compressed size is not rounded up to 4 kB.
+ * The options of a clustered collection. New documents go to all parts of it, so each one rewrites
+ * a page: small pages, whose compressed size is not rounded up to 4 kB.
  * @see docs/adr/9-the-inbox-stays-clustered.md
  */
 export const clusteredOptions = {
@@ -178,8 +182,9 @@ export const clusteredOptions = {
 } as const
 
 /**
- * Creates a collection, unless there is one. Transactions and concurrent starts need it to be there. One command, and one
- * more where the size of pages cannot be set, as some hosted MongoDB refuses it.
+ * Creates a collection, unless there is one. Transactions and concurrent starts need it to be
+ * there. One command, and one more where the size of pages cannot be set, as some hosted MongoDB
+ * refuses it.
  */
 export async function createCollection(db: Db, name: string, clustered = false): Promise<void> {
   try {

@@ -1,12 +1,16 @@
 import type { MongoClient } from 'mongodb'
 
 /**
- * How long a transaction may stay open before the server ends it, in seconds. A killed process locks the documents of
- * its transaction for up to 1.5 times as long. The server checks at intervals of half the lifetime.
+ * How long a transaction may stay open before the server ends it, in seconds. A killed process
+ * locks the documents of its transaction for up to 1.5 times as long. The server checks at
+ * intervals of half the lifetime.
  */
 export const transactionLifetimeSeconds = 5
 
-/** The longest lifetime without a warning, in seconds. With more, a killed process delays other writes for too long. */
+/**
+ * The longest lifetime without a warning, in seconds. With more, a killed process delays other
+ * writes for too long.
+ */
 const lifetimeSecondsMax = 10
 
 const parameter = 'transactionLifetimeLimitSeconds'
@@ -15,7 +19,8 @@ const parameter = 'transactionLifetimeLimitSeconds'
 export const lifetimeArguments = ['--setParameter', `${parameter}=${transactionLifetimeSeconds}`]
 
 /**
- * Warns, in one sentence, if the server keeps the transactions of a killed process for longer than 10 s. One command.
+ * Warns, in one sentence, if the server keeps the transactions of a killed process for longer than
+ * 10 s. One command.
  * @returns undefined without a warning, or if this user is not allowed to read the parameter.
  */
 export async function lifetimeWarning(client: MongoClient): Promise<string | undefined> {

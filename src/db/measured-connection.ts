@@ -16,7 +16,10 @@ interface CommandLabels {
   readonly collection: string
 }
 
-/** What measures the commands of equal labels. To look it up takes a fifth of what the metric's own look-up takes. */
+/**
+ * What measures the commands of equal labels. To look it up takes a fifth of what the metric's own
+ * look-up takes.
+ */
 interface CommandMetric {
   readonly labels: CommandLabels
   readonly seconds: ReturnType<typeof commandSeconds.labels>
@@ -26,9 +29,9 @@ interface CommandMetric {
 const metrics = new Map<string, CommandMetric>()
 
 /**
- * A connection that counts and times each command, also for the request that sends it. It is the driver's option
- * `connectionType`, because the driver's events of commands decode every reply twice: a fifth of the processor time of a
- * small command.
+ * A connection that counts and times each command, also for the request that sends it. It is the
+ * driver's option `connectionType`, because the driver's events of commands decode every reply
+ * twice: a fifth of the processor time of a small command.
  */
 export class MeasuredConnection extends EndingConnection {
   override async command(

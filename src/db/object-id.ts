@@ -2,7 +2,10 @@ import { ObjectId } from 'mongodb'
 import { DomainError } from '../errors.ts'
 import type { TimeId } from '../lib/ids.ts'
 
-/** Converts an id into its stored form. Takes only parsed ids, because `new ObjectId(null)` makes a new id. */
+/**
+ * Converts an id into its stored form. Takes only parsed ids, because `new ObjectId(null)` makes a
+ * new id.
+ */
 export const toObjectId = (id: TimeId): ObjectId => ObjectId.createFromHexString(id)
 
 /** The error of a request that needs a document of another shape than `db/shapes.ts` says. */

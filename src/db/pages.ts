@@ -90,9 +90,10 @@ const projectionOf = ({ fields }: { fields: readonly string[] }) =>
   )
 
 /**
- * Loads the same range of many owners' lists, in the order of the range. Owners without items in it may be absent.
- * One command for any number of owners and any length of their lists.
- * @param past for each of several owners, the item of the range after which the read continues. Default: from the start.
+ * Loads the same range of many owners' lists, in the order of the range. Owners without items in it
+ * may be absent. One command for any number of owners and any length of their lists.
+ * @param past for each of several owners, the item of the range after which the read continues.
+ *   Default: from the start.
  */
 export async function rangesByOwner<Doc extends { _id: ObjectId }, Item>(
   list: OwnedList<Doc, Item>,

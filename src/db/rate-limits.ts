@@ -13,7 +13,10 @@ export interface Wanted extends Tokens {
   readonly paid?: number
 }
 
-/** The buckets that a request took from. Undefined without a limit, and for the cost if the mutations are refused. */
+/**
+ * The buckets that a request took from. Undefined without a limit, and for the cost if the
+ * mutations are refused.
+ */
 export type TakenTokens = Readonly<Record<keyof Tokens, BucketState | undefined>>
 
 const minuteMs = 60_000
@@ -21,7 +24,10 @@ const minuteMs = 60_000
 /** How long a request waits for its rate limit, in milliseconds. */
 const waitMsMax = 500
 
-/** The buckets of all clients in the database, which all processes share. A document expires when its bucket is full. */
+/**
+ * The buckets of all clients in the database, which all processes share. A document expires when
+ * its bucket is full.
+ */
 export class SharedBuckets {
   /** @param limits 0: no limit. */
   constructor(
@@ -30,9 +36,9 @@ export class SharedBuckets {
   ) {}
 
   /**
-   * Takes mutations, then cost, from the buckets of a client. A bucket with too few tokens gives none, and refused
-   * mutations take no cost. One command, by the clock of the server. It waits for no other member of the replica set:
-   * a failover may forget the last requests.
+   * Takes mutations, then cost, from the buckets of a client. A bucket with too few tokens gives
+   * none, and refused mutations take no cost. One command, by the clock of the server. It waits for
+   * no other member of the replica set: a failover may forget the last requests.
    * @throws {RequestEnded}; driver errors; {Error} after half a second.
    */
   async take(client: string, wanted: Wanted): Promise<TakenTokens> {
@@ -60,7 +66,10 @@ export class SharedBuckets {
     ]
   }
 
-  /** The tokens of a bucket now: those at its last use, and its share of a minute since. At most those of a minute. */
+  /**
+   * The tokens of a bucket now: those at its last use, and its share of a minute since. At most
+   * those of a minute.
+   */
   private refilled(field: keyof Tokens): Record<string, object> {
     const perMinute = this.limits[field]
     if (perMinute === 0) return {}

@@ -1,7 +1,10 @@
 import { DomainError } from '../errors.ts'
 import { currentTime, runInTime, type TimeLimit } from '../request-scope.ts'
 
-/** The error of work for a request that has ended. The request itself is answered or its client is gone. */
+/**
+ * The error of work for a request that has ended. The request itself is answered or its client is
+ * gone.
+ */
 export class RequestEnded extends DomainError {
   constructor(message: string) {
     super('UNAVAILABLE', message)
@@ -9,9 +12,9 @@ export class RequestEnded extends DomainError {
 }
 
 /**
- * The time in which a request may send commands. It ends at the deadline, when the request is answered, or when the
- * client closes its connection. Commands under way then end by their own time limits: aborting them would close
- * their connections to MongoDB.
+ * The time in which a request may send commands. It ends at the deadline, when the request is
+ * answered, or when the client closes its connection. Commands under way then end by their own time
+ * limits: aborting them would close their connections to MongoDB.
  */
 export class RequestTime implements TimeLimit {
   private readonly endsAt: number
@@ -50,7 +53,8 @@ export const endRequest = (reason: RequestEnded): void => currentTime()?.end(rea
 export const hasRequestEnded = (): boolean => currentTime()?.hasEnded ?? false
 
 /**
- * Runs work that ends even if its request does not wait: a mutation, and writes that other requests share.
+ * Runs work that ends even if its request does not wait: a mutation, and writes that other requests
+ * share.
  * @throws {RequestEnded} before `work` begins, if the request has ended.
  */
 export function runToEnd<T>(work: () => T): T {
@@ -58,7 +62,10 @@ export function runToEnd<T>(work: () => T): T {
   return runInTime(undefined, work)
 }
 
-/** How much longer than the request a command may take, so that the deadline and not the command ends the request. */
+/**
+ * How much longer than the request a command may take, so that the deadline and not the command
+ * ends the request.
+ */
 const graceMs = 100
 
 /**

@@ -11,7 +11,10 @@ type BsonType =
   | 'double'
   | 'null'
 
-/** The shape of a value: the part of JSON Schema that MongoDB's `$jsonSchema` and {@link conforms} both read. */
+/**
+ * The shape of a value: the part of JSON Schema that MongoDB's `$jsonSchema` and {@link conforms}
+ * both read.
+ */
 export interface Shape {
   readonly bsonType?: BsonType | readonly BsonType[]
   readonly enum?: readonly unknown[]
@@ -45,8 +48,8 @@ export const object = (required: Fields, optional: Fields = {}): Shape => ({
   properties: { ...required, ...optional },
 })
 /**
- * Whether a value that the driver read has a shape, as MongoDB's `$jsonSchema` would say. Pure, and linear in the size of
- * the value.
+ * Whether a value that the driver read has a shape, as MongoDB's `$jsonSchema` would say. Pure, and
+ * linear in the size of the value.
  */
 export function conforms(shape: Shape, value: unknown): boolean {
   const { bsonType, required = [], properties, additionalProperties, items: each, anyOf } = shape

@@ -8,8 +8,8 @@ export type ShapedName = {
 }[CollectionName]
 
 /**
- * The shapes of stored documents. `feedline verify` names each document that has another shape. Reads of a request pass
- * over it. Fields that a later release adds are allowed.
+ * The shapes of stored documents. `feedline verify` names each document that has another shape.
+ * Reads of a request pass over it. Fields that a later release adds are allowed.
  */
 export const shapes = Object.fromEntries(
   Object.entries<CollectionSpec>(specs).flatMap(([name, { shape }]) =>

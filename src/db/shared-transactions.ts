@@ -17,11 +17,14 @@ import { type Transactions, TryAgain, type Tx } from './transaction.ts'
 /** The transaction of writes of one sort, and how many share it. */
 export interface SharedTransaction<Op, Result> {
   readonly bounds: GroupCommitBounds
-  /** Number of keys whose writes share a transaction, as long as no other process writes to them. */
+  /**
+   * Number of keys whose writes share a transaction, as long as no other process writes to them.
+   */
   readonly keysMax: number
   /**
    * Applies writes in order, each as if it were alone. @returns the answer of each.
-   * @param repairs set for a single write of a batch that a lock or a stored unique value has stopped.
+   * @param repairs set for a single write of a batch that a lock or a stored unique value has
+   *   stopped.
    * @throws an error that refuses all of them. Nothing is committed then.
    */
   readonly apply: (
@@ -29,9 +32,14 @@ export interface SharedTransaction<Op, Result> {
     ops: readonly Op[],
     repairs: boolean,
   ) => Promise<readonly (Result | Error)[]>
-  /** Changes what all writes of the key change. The transaction that changes it first has its turn. */
+  /**
+   * Changes what all writes of the key change. The transaction that changes it first has its turn.
+   */
   readonly lock: (tx: Tx, key: string, ops: readonly Op[]) => Promise<unknown>
-  /** Changes what else these writes change, and what writes of other keys change too. Absent: nothing. */
+  /**
+   * Changes what else these writes change, and what writes of other keys change too. Absent:
+   * nothing.
+   */
   readonly lockRest?: (tx: Tx, ops: readonly Op[]) => Promise<unknown>
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
@@ -41,10 +49,15 @@ interface Write<Op> extends Timed {
   readonly op: Op
 }
 
-/** How long a transaction begins with the lock of its key after a collision, and of how many keys that is remembered. */
+/**
+ * How long a transaction begins with the lock of its key after a collision, and of how many keys
+ * that is remembered.
+ */
 const hotMs = 3_000
 const hotMax = 10_000
-/** How long keys do not share transactions after one of several keys has collided, in milliseconds. */
+/**
+ * How long keys do not share transactions after one of several keys has collided, in milliseconds.
+ */
 export const apartMs = 100
 /** How long a turn may keep the writes of other keys waiting, in milliseconds. */
 const turnMsMax = 40
@@ -52,10 +65,11 @@ const turnMsMax = 40
 const conflictsMax = 3
 
 /**
- * Writes of several requests in one transaction. Those of one key, which would collide, always share: those that arrive
- * during a transaction share the next one. Those of several keys share while no other process collides with them.
- * Processes that write to one key take turns: after a collision, each try begins with the lock of the key, so it loses
- * nothing but that command while another process has its turn.
+ * Writes of several requests in one transaction. Those of one key, which would collide, always
+ * share: those that arrive during a transaction share the next one. Those of several keys share
+ * while no other process collides with them. Processes that write to one key take turns: after a
+ * collision, each try begins with the lock of the key, so it loses nothing but that command while
+ * another process has its turn.
  * @see docs/adr/8-owners-of-hot-keys.md
  */
 export class SharedTransactions<Op, Result> {
@@ -73,8 +87,8 @@ export class SharedTransactions<Op, Result> {
 
   /**
    * Commits a write, with others. It begins no try after its deadline.
-   * @throws {DomainError} the error of this write alone; UNAVAILABLE if too many writes wait, or after about five seconds
-   *   of collisions. Nothing was written then.
+   * @throws {DomainError} the error of this write alone; UNAVAILABLE if too many writes wait, or
+   *   after about five seconds of collisions. Nothing was written then.
    */
   async submit(key: string, op: Op): Promise<Result> {
     return this.writes.submit(key, { op, deadline: deadlineOf(this.shared.now()) })
@@ -98,9 +112,10 @@ export class SharedTransactions<Op, Result> {
   }
 
   /**
-   * Commits the writes of several keys in one transaction, which is tried once, or twice if the first try asks for it.
-   * @returns the answers of each batch. Undefined if nothing was written: then each key commits alone, so that the lock,
-   *   shard or damage of one key delays and fails no other.
+   * Commits the writes of several keys in one transaction, which is tried once, or twice if the
+   * first try asks for it.
+   * @returns the answers of each batch. Undefined if nothing was written: then each key commits
+   *   alone, so that the lock, shard or damage of one key delays and fails no other.
    */
   private async commitTogether(
     batches: readonly Batch<Write<Op>>[],
@@ -122,14 +137,18 @@ export class SharedTransactions<Op, Result> {
     } catch (error) {
       const hasCollided = error instanceof Contended
       if (hasCollided) this.apartUntil = performance.now() + apartMs
-      // A commit without an answer may have changed something. After its time, the run may still be under way.
+      // A commit without an answer may have changed something. After its time, the run may still be
+      // under way.
       const isOver = error instanceof DomainError && error.code === 'UNAVAILABLE'
       if (!hasCollided && (mayBeCommitted || isOver)) throw error
       return undefined
     }
   }
 
-  /** If damaged data or a lock stops the batch, each write commits alone, and no write waits for the stopped one. */
+  /**
+   * If damaged data or a lock stops the batch, each write commits alone, and no write waits for the
+   * stopped one.
+   */
   private async commitKey(key: string, writes: readonly Write<Op>[]): Promise<Answers<Result>> {
     try {
       return await this.run(key, writes, {
@@ -141,7 +160,10 @@ export class SharedTransactions<Op, Result> {
     }
   }
 
-  /** Commits each write in its own transaction, in order. A locked write gets a later answer of its own. */
+  /**
+   * Commits each write in its own transaction, in order. A locked write gets a later answer of its
+   * own.
+   */
   private async commitEach(key: string, writes: readonly Write<Op>[]): Promise<Answers<Result>> {
     const answers: Answer<Result>[] = []
     for (const write of writes) {
@@ -164,7 +186,10 @@ export class SharedTransactions<Op, Result> {
     return answers
   }
 
-  /** @param conflictsMax number of conflicts, apart from those while other processes have their turn, that end the run. */
+  /**
+   * @param conflictsMax number of conflicts, apart from those while other processes have their
+   *   turn, that end the run.
+   */
   private async run(
     key: string,
     writes: readonly Write<Op>[],
@@ -222,7 +247,10 @@ export class SharedTransactions<Op, Result> {
   }
 }
 
-/** Creates the `onCollision` of a transaction of several keys. It is called only if the try has changed nothing. */
+/**
+ * Creates the `onCollision` of a transaction of several keys. It is called only if the try has
+ * changed nothing.
+ */
 function endFirstTry(): (error: unknown) => void {
   let isFirst = true
   return (error) => {

@@ -38,8 +38,9 @@ export interface TransactionBounds {
 }
 
 /**
- * The last try begins after 5 s at the latest. A socket is silent for at most 3 s more, so the caller learns the cause.
- * Within these 8 s, the server ends the transactions of a killed process, see `lifetime.ts`.
+ * The last try begins after 5 s at the latest. A socket is silent for at most 3 s more, so the
+ * caller learns the cause. Within these 8 s, the server ends the transactions of a killed process,
+ * see `lifetime.ts`.
  */
 export const transactionBounds: TransactionBounds = { tryMsMax: 5_000, answerMsMax: 8_000 }
 
@@ -52,7 +53,9 @@ interface TransactionState {
   readonly elapsedMs: () => number
 }
 
-/** Opens, retries and commits transactions. Every write of more than one document goes through it. */
+/**
+ * Opens, retries and commits transactions. Every write of more than one document goes through it.
+ */
 export class Transactions {
   constructor(
     private readonly client: Pick<MongoClient, 'startSession'>,
@@ -61,17 +64,20 @@ export class Transactions {
   ) {}
 
   /**
-   * Runs `work` in a transaction on one snapshot. Retries it for up to 5 s after a collision or a temporary failure.
-   * After a duplicate key, the next try reads the document of the other write.
-   * The caller gets its answer within 8 s. A transaction that is open after that is never committed, also by a process
-   * that was stopped or suspended meantime, or whose wall clock was set forward.
+   * Runs `work` in a transaction on one snapshot. Retries it for up to 5 s after a collision or a
+   * temporary failure. After a duplicate key, the next try reads the document of the other write.
+   * The caller gets its answer within 8 s. A transaction that is open after that is never
+   * committed, also by a process that was stopped or suspended meantime, or whose wall clock was
+   * set forward.
    * @param work writes only in the transaction, so a failed try leaves nothing.
-   * @param idempotencyKey stores flags and ids of the result in the same transaction. A repeat within a day returns
-   *   them and runs nothing.
-   * @param onCollision called with the error before each retry. If it throws, the run ends with that error.
-   * @throws {DomainError} UNAVAILABLE after the deadline, with the cause. CONFLICT if the clientMutationId was used for
-   *   another mutation or input.
-   * Cost: the commands of `work` and one commit. With a key, two reads and one insert more, and one read for a refusal.
+   * @param idempotencyKey stores flags and ids of the result in the same transaction. A repeat
+   *   within a day returns them and runs nothing.
+   * @param onCollision called with the error before each retry. If it throws, the run ends with
+   *   that error.
+   * @throws {DomainError} UNAVAILABLE after the deadline, with the cause. CONFLICT if the
+   *   clientMutationId was used for another mutation or input.
+   * Cost: the commands of `work` and one commit. With a key, two reads and one insert more, and one
+   * read for a refusal.
    * @see law L4
    */
   async run<T>(
@@ -130,7 +136,8 @@ export class Transactions {
           if (session.inTransaction()) await session.abortTransaction()
           if (state.abandoned) throw error
           const passes = error instanceof TryAgain || isDuplicateKey(error) || isUnreachable(error)
-          // A repeat may have committed this mutation and so refuse this try, for example because the handle is taken.
+          // A repeat may have committed this mutation and so refuse this try, for example because
+          // the handle is taken.
           const refused = error instanceof DomainError && error.code !== 'UNAVAILABLE'
           const repeated =
             idempotencyKey && (isCollision(error) || refused)
@@ -150,8 +157,9 @@ export class Transactions {
   }
 
   /**
-   * Runs reads that all see the database at the instant of the first one. They lock nothing and can take longer than a
-   * transaction: up to `minSnapshotHistoryWindowInSeconds`, 5 minutes by default.
+   * Runs reads that all see the database at the instant of the first one. They lock nothing and can
+   * take longer than a transaction: up to `minSnapshotHistoryWindowInSeconds`, 5 minutes by
+   * default.
    * @param read spreads all fields of `at` into the options of each read.
    * @throws an error for which {@link isSnapshotGone} is true, after that time.
    */
@@ -171,14 +179,16 @@ export class Transactions {
     state: TransactionState,
   ): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      // After a stop or a suspension of this process, an answer of the database comes before the timer of the deadline.
+      // After a stop or a suspension of this process, an answer of the database comes before the
+      // timer of the deadline.
       if (state.abandoned || state.elapsedMs() >= this.bounds.answerMsMax)
         throw state.committing ? unknownOutcome() : noAnswer(undefined, nothingChanged)
       state.committing = true
       try {
         return await session.commitTransaction()
       } catch (error) {
-        // It is certain that nothing was committed only if the server says that it ended the transaction.
+        // It is certain that nothing was committed only if the server says that it ended the
+        // transaction.
         if (isTransient(error) && !isCommitUnknown(error)) {
           state.committing = false
           throw error

@@ -2,7 +2,10 @@ import { type Document, type MongoClient, MongoError, MongoServerError } from 'm
 import { bugOf } from '../lib/bug.ts'
 import { shown } from '../lib/shown.ts'
 
-/** Why MONGODB_URI cannot be used: `message` is one sentence, with the next step and without credentials. */
+/**
+ * Why MONGODB_URI cannot be used: `message` is one sentence, with the next step and without
+ * credentials.
+ */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
@@ -54,8 +57,9 @@ export class UriCheck {
   }
 
   /**
-   * The error of a client that did not connect. An error of neither the driver nor the system is returned unchanged, and so
-   * is a bug that the driver met: what the hosts answered does not explain them.
+   * The error of a client that did not connect. An error of neither the driver nor the system is
+   * returned unchanged, and so is a bug that the driver met: what the hosts answered does not
+   * explain them.
    */
   unreachable(cause: unknown): unknown {
     for (const error of [cause, ...this.hosts.values()]) {
@@ -74,7 +78,10 @@ export class UriCheck {
     return this.error([...new Set(reasons)].join(', and '), cause)
   }
 
-  /** The error of a command during the start. Other errors than refusals of MongoDB are returned unchanged. */
+  /**
+   * The error of a command during the start. Other errors than refusals of MongoDB are returned
+   * unchanged.
+   */
   explained(error: unknown): unknown {
     const reason = this.ofRefusal(error)
     return reason ? this.error(reason, error) : error

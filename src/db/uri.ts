@@ -2,8 +2,8 @@ import { MongoClient } from 'mongodb'
 import { shown } from '../lib/shown.ts'
 
 /**
- * What the driver refuses in MONGODB_URI before it connects: one sentence without credentials. Undefined if it refuses
- * nothing. Sends nothing.
+ * What the driver refuses in MONGODB_URI before it connects: one sentence without credentials.
+ * Undefined if it refuses nothing. Sends nothing.
  */
 export function uriProblem(uri: string | undefined): string | undefined {
   if (uri === undefined) return undefined
@@ -27,11 +27,17 @@ const srvProblems = [
   [/^mongodb\+srv.* multiple/, 'has several hosts, which mongodb+srv:// reads from DNS; name one'],
 ] as const
 
-/** Messages that quote what the driver takes for a host or a user, and that may be a part of the password. */
+/**
+ * Messages that quote what the driver takes for a host or a user, and that may be a part of the
+ * password.
+ */
 const isAboutSecret =
   /unescaped|^Unable to parse|^Invalid (connection|scheme|port)|^URI|host list|contained empty/
 
-/** With an @ behind the first slash, except in the value of an option, a part of the password would be taken for the host. */
+/**
+ * With an @ behind the first slash, except in the value of an option, a part of the password would
+ * be taken for the host.
+ */
 const isPathUnclear = (uri: string): boolean => /^[^/]*\/\/[^/?]*\/[^?]*(?:\?[^=]*)?@/s.test(uri)
 
 const unclear = (uri: string): string =>

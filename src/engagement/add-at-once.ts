@@ -24,7 +24,8 @@ type Add = EntryWrite & { readonly write: { readonly add: NewEntry } }
 const inDoubt = new WeakSet<EntryWrite>()
 
 /**
- * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known to overflow.
+ * Whether writes may be tried by {@link addAtOnce}: adds to different lists, none of which is known
+ * to overflow.
  * @param admitted the adds that memory has admitted. All of them must be.
  */
 export function canAddAtOnce(
@@ -49,13 +50,13 @@ export function canAddAtOnce(
 }
 
 /**
- * Adds entries to lists in the caller's transaction without reading anything before: the filter of each update decides
- * what `commitEntries` decides by reading. Entry, count, by-user entry, jobs and the result under the idempotency key
- * change together.
- * Cost, whatever the number of adds: three commands, one of them for idempotency keys. One more if a feature reacts, and one
- * reads accounts that this process does not know.
- * @throws {TryAgain} unless all of them are new entries of existing posts whose lists have room in their post, under new
- *   idempotency keys. The next try reads.
+ * Adds entries to lists in the caller's transaction without reading anything before: the filter of
+ * each update decides what `commitEntries` decides by reading. Entry, count, by-user entry, jobs
+ * and the result under the idempotency key change together. Cost, whatever the number of adds:
+ * three commands, one of them for idempotency keys. One more if a feature reacts, and one reads
+ * accounts that this process does not know.
+ * @throws {TryAgain} unless all of them are new entries of existing posts whose lists have room in
+ *   their post, under new idempotency keys. The next try reads.
  * @see laws L2 and L4
  */
 export async function addAtOnce(
@@ -90,7 +91,10 @@ function notAtOnce(writes: readonly EntryWrite[], cause?: unknown): TryAgain {
 /** Elements of an array would match in its place. */
 const isNoArray = { $not: { $type: 'array' } }
 
-/** Adds an entry to the list in the post, if that is where `ListPlan` would place it, under its own id. */
+/**
+ * Adds an entry to the list in the post, if that is where `ListPlan` would place it, under its own
+ * id.
+ */
 function pushOf(
   { post, write: { kind, add } }: Add,
   limits: EntryParts['limits'],

@@ -4,7 +4,9 @@ import { count, id, list, object, type Shape, text, whole } from '../db/shape.ts
 import { type EngagementDoc, entryShape, entryShapes } from '../posts/collections.ts'
 import { type EngagementKind, engagementKinds, kindsKeyedBy } from './kinds.ts'
 
-/** The entries of a list beyond the threshold of its post. Levels are in the order of their entries. */
+/**
+ * The entries of a list beyond the threshold of its post. Levels are in the order of their entries.
+ */
 export interface OverflowDoc {
   readonly _id: { readonly post: ObjectId; readonly kind: EngagementKind; readonly level: number }
   /** The position of the first entry that the level ever had. */
@@ -14,8 +16,8 @@ export interface OverflowDoc {
 }
 
 /**
- * An engagement of a user, written in the transaction of its entry. So every entry has one of these. A document without
- * an entry in the post does not count.
+ * An engagement of a user, written in the transaction of its entry. So every entry has one of
+ * these. A document without an entry in the post does not count.
  */
 export interface EngagementByUserDoc {
   readonly _id: ObjectId
@@ -25,7 +27,9 @@ export interface EngagementByUserDoc {
   readonly author: string
 }
 
-/** One index per kind whose entries are found by id. The first one has the default name for the key. */
+/**
+ * One index per kind whose entries are found by id. The first one has the default name for the key.
+ */
 const entryIdIndexes = kindsKeyedBy('_id').map(
   (kind, at): IndexSpec => ({
     key: { '_id.post': 1, '_id.kind': 1, 'items._id': 1 },

@@ -64,14 +64,15 @@ interface PostPlans extends Omit<PostState, 'lists'> {
 }
 
 /**
- * The outlier pattern, the same for every kind: entries stand in their post up to a threshold, then in overflow
- * documents of a fixed capacity, level after level. No document grows with popularity.
- * Applies writes to the lists of posts in the caller's transaction, in order, each as if it were alone. Entry, count,
- * by-user entry, jobs and the result under the idempotency key change together.
- * @returns the answer of each. NOT_FOUND without an account or such a post, or when a block hides it.
- * Cost, whatever the number of writes: the blocks, the accounts, the posts, their update and the by-user entries. Five
- * commands for removals of any list in overflow and adds more: see {@link readStates}. Three more with idempotency keys,
- * one if a feature reacts.
+ * The outlier pattern, the same for every kind: entries stand in their post up to a threshold, then
+ * in overflow documents of a fixed capacity, level after level. No document grows with popularity.
+ * Applies writes to the lists of posts in the caller's transaction, in order, each as if it were
+ * alone. Entry, count, by-user entry, jobs and the result under the idempotency key change
+ * together.
+ * @returns the answer of each. NOT_FOUND without an account or such a post, or when a block hides
+ * it. Cost, whatever the number of writes: the blocks, the accounts, the posts, their update and
+ * the by-user entries. Five commands for removals of any list in overflow and adds more: see
+ * {@link readStates}. Three more with idempotency keys, one if a feature reacts.
  * @see laws L2 and L5
  */
 export async function commitEntries(
@@ -108,7 +109,10 @@ export async function commitEntries(
   return answers
 }
 
-/** Changes a post, so that the transaction collides with other writes to its lists. The change does not show. One command. */
+/**
+ * Changes a post, so that the transaction collides with other writes to its lists. The change does
+ * not show. One command.
+ */
 export async function lockPost(
   tx: Tx,
   { posts }: Pick<Collections, 'posts'>,
@@ -121,7 +125,10 @@ export async function lockPost(
 export const listKey = ({ post, kind }: { post: PostRef; kind: EngagementKind }): string =>
   `${kind}/${postKey(post)}`
 
-/** The adds that memory admits, so that the transaction need not decide about them. The cost of {@link Admission.admitByMemory}. */
+/**
+ * The adds that memory admits, so that the transaction need not decide about them. The cost of
+ * {@link Admission.admitByMemory}.
+ */
 export async function admitByMemory(
   { admission }: Pick<EntryParts, 'admission'>,
   writes: readonly EntryWrite[],
@@ -216,8 +223,8 @@ async function store(
 }
 
 /**
- * Writes what belongs to changes of lists in the caller's transaction: the entries by user, and jobs. One command for adds,
- * one for removals, and one if a feature reacts.
+ * Writes what belongs to changes of lists in the caller's transaction: the entries by user, and
+ * jobs. One command for adds, one for removals, and one if a feature reacts.
  */
 export async function storeBesideLists(
   tx: Tx,

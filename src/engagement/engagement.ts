@@ -89,7 +89,8 @@ export class Engagements {
       keysMax: postsMax,
       now,
       apply: async (tx, writes, repairs) => {
-        // Before the first command, and once for all: then writes that arrive together share one transaction.
+        // Before the first command, and once for all: then writes that arrive together share one
+        // transaction.
         const admitted = await admitByMemory(parts, writes)
         return !repairs && canAddAtOnce(parts, writes, admitted)
           ? addAtOnce(tx, parts, writes)
@@ -100,13 +101,14 @@ export class Engagements {
   }
 
   /**
-   * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a list (law L2), and a
-   * repeat changes nothing. The text of a kind with text passes the rules of posts.
-   * Costs {@link addAtOnce} where memory admits it, otherwise {@link commitEntries}, and one command for a text with
-   * mentions.
-   * @returns the new entry, or the entry that was already there. A repeat of an earlier request reads its entry again, with
-   *   two commands more, and returns none if it was removed.
-   * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a block hides it; UNAVAILABLE.
+   * Adds an entry of the actor. Of a kind whose key is the actor, a user has at most one entry in a
+   * list (law L2), and a repeat changes nothing. The text of a kind with text passes the rules of
+   * posts. Costs {@link addAtOnce} where memory admits it, otherwise {@link commitEntries}, and one
+   * command for a text with mentions.
+   * @returns the new entry, or the entry that was already there. A repeat of an earlier request
+   *   reads its entry again, with two commands more, and returns none if it was removed.
+   * @throws {DomainError} BAD_USER_INPUT for the text; NOT_FOUND without such a post, or when a
+   *   block hides it; UNAVAILABLE.
    */
   async add(
     kind: EngagementKind,
@@ -137,12 +139,18 @@ export class Engagements {
     return { changed: added.changed, entry, isRepeat: true }
   }
 
-  /** The text of an entry in its stored form. Undefined for a kind without text. @throws {DomainError} BAD_USER_INPUT. */
+  /**
+   * The text of an entry in its stored form. Undefined for a kind without text. @throws
+   * {DomainError} BAD_USER_INPUT.
+   */
   async checkText(kind: EngagementKind, text: string): Promise<Content | undefined> {
     return kinds[kind].hasText ? checkContent({ text }, this.parts.validators) : undefined
   }
 
-  /** Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs {@link commitEntries}. */
+  /**
+   * Removes the actor's entry, wherever it is stored. A repeat changes nothing. Costs
+   * {@link commitEntries}.
+   */
   async remove(
     kind: KindKeyedBy<'actor'>,
     actor: UserId,
@@ -173,8 +181,8 @@ export class Engagements {
   }
 
   /**
-   * Takes back what a deleted user did, in bounded batches. A repeat goes on where it ended. While writes of the user may
-   * be under way, it leaves the entries that such a write may still store.
+   * Takes back what a deleted user did, in bounded batches. A repeat goes on where it ended. While
+   * writes of the user may be under way, it leaves the entries that such a write may still store.
    * @throws {DomainError} NOT_FOUND if an entry of another shape is left: its like would stay.
    */
   async purge(user: UserId, { signal, isSettled, onRemoved }: Removal): Promise<void> {

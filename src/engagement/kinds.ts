@@ -2,13 +2,22 @@
 export interface KindRow {
   /** The word for one entry, in error messages and descriptions. */
   readonly noun: string
-  /** What identifies an entry in its list: `actor` allows one entry per user, `_id` any number of entries. */
+  /**
+   * What identifies an entry in its list: `actor` allows one entry per user, `_id` any number of
+   * entries.
+   */
   readonly key: 'actor' | '_id'
   /** Whether an entry has a text. It passes the rules of posts. */
   readonly hasText: boolean
-  /** The number of entries from which a list overflows its post. Another `OVERFLOW_THRESHOLD` than 100 scales it. */
+  /**
+   * The number of entries from which a list overflows its post. Another `OVERFLOW_THRESHOLD` than
+   * 100 scales it.
+   */
   readonly threshold: number
-  /** The type of an entry in the schema, also the prefix of its global id, and the descriptions of its fields. */
+  /**
+   * The type of an entry in the schema, also the prefix of its global id, and the descriptions of
+   * its fields.
+   */
   readonly node: {
     readonly type: string
     readonly description: string
@@ -19,11 +28,14 @@ export interface KindRow {
   /** The descriptions of a connection of entries, and of its edges. */
   readonly connection: { readonly page: string; readonly edge: string }
   /**
-   * What everyone sees of a post's entries: the list, a field of Post under the name of the kind, and the field with
-   * their number. Null for a private kind, whose entries only their users see.
+   * What everyone sees of a post's entries: the list, a field of Post under the name of the kind,
+   * and the field with their number. Null for a private kind, whose entries only their users see.
    */
   readonly public: { readonly list: string; readonly count: DescribedField } | null
-  /** The field of Post that says whether the viewer has an entry; null for none. Only a key `actor` answers it. */
+  /**
+   * The field of Post that says whether the viewer has an entry; null for none. Only a key `actor`
+   * answers it.
+   */
   readonly viewer: DescribedField | null
   /** The mutation that adds an entry of the viewer. */
   readonly add: DescribedMutation
@@ -49,8 +61,9 @@ type ValidRow = KindRow &
 export const thresholdDefault = 100
 
 /**
- * The kinds of engagement: one row each. Configuration, lists, counts, global ids, the schema and the checks of
- * integrity derive from a row. The name of a row is also the name of its list in stored posts.
+ * The kinds of engagement: one row each. Configuration, lists, counts, global ids, the schema and
+ * the checks of integrity derive from a row. The name of a row is also the name of its list in
+ * stored posts.
  */
 export const kinds = {
   likes: {

@@ -17,9 +17,9 @@ interface Known {
 }
 
 /**
- * The posts that each user likes, last liked first: entries of {@link UserEngagementIndex} that the posts confirm, of
- * posts that the viewer may see. A read is one covered command, and its facts are up to four, for any number of users
- * and likes.
+ * The posts that each user likes, last liked first: entries of {@link UserEngagementIndex} that the
+ * posts confirm, of posts that the viewer may see. A read is one covered command, and its facts are
+ * up to four, for any number of users and likes.
  */
 export const likedPosts = (
   userIndex: UserEngagementIndex,

@@ -13,7 +13,10 @@ export interface ListLimits {
   readonly levelBytesMax: number
 }
 
-/** Whatever the lengths of texts, a post's lists and an overflow document stay far below MongoDB's 16 MB. */
+/**
+ * Whatever the lengths of texts, a post's lists and an overflow document stay far below MongoDB's
+ * 16 MB.
+ */
 const bytesMax = { embeddedBytesMax: 32 * 1024, levelBytesMax: 256 * 1024 }
 
 /** The limits of each kind's lists under a configuration. */

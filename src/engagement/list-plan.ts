@@ -40,8 +40,9 @@ export type ListWrite = { readonly kind: EngagementKind } & (
   | {
       readonly remove: string
       /**
-       * The one entry to take out: another under the same key stays. The post is then written even where nothing is
-       * taken out, so that a write of the entry that is under way collides with this one.
+       * The one entry to take out: another under the same key stays. The post is then written even
+       * where nothing is taken out, so that a write of the entry that is under way collides with
+       * this one.
        */
       readonly only?: ObjectId
       readonly add?: undefined
@@ -52,7 +53,10 @@ export type ListWrite = { readonly kind: EngagementKind } & (
 export interface ListResult {
   readonly changed: boolean
   readonly entry?: NewEntry | undefined
-  /** Set if an earlier request made the write: the entry then has no text, and may have been removed since. */
+  /**
+   * Set if an earlier request made the write: the entry then has no text, and may have been removed
+   * since.
+   */
   readonly isRepeat?: boolean
 }
 
@@ -78,7 +82,10 @@ export interface ListChange {
   readonly levelsDelta: number
 }
 
-/** BSON around an entry's strings: its index in the array, field names, types, lengths, id and place. */
+/**
+ * BSON around an entry's strings: its index in the array, field names, types, lengths, id and
+ * place.
+ */
 const entryBytes = 80
 
 /** BSON of a facet: its index, kind, start, end, and an account. */
@@ -102,10 +109,11 @@ interface LevelPlan {
 }
 
 /**
- * Works out what a batch of adds and removes does to one list of the outlier pattern, and touches nothing.
- * A new entry goes to the last place that exists: the post while it has room and nothing overflows, then the last
- * overflow document, then a new one. No entry ever moves, so places rise from the post through the levels, and a
- * walk by place meets each entry once. Removals leave gaps. An empty level is deleted.
+ * Works out what a batch of adds and removes does to one list of the outlier pattern, and touches
+ * nothing. A new entry goes to the last place that exists: the post while it has room and nothing
+ * overflows, then the last overflow document, then a new one. No entry ever moves, so places rise
+ * from the post through the levels, and a walk by place meets each entry once. Removals leave gaps.
+ * An empty level is deleted.
  */
 export class ListPlan {
   private readonly entries = new Map<string, { entry: EngagementDoc; level: number | undefined }>()
@@ -154,7 +162,8 @@ export class ListPlan {
   }
 
   /**
-   * @returns the entry that was taken out, or undefined when there was none, or none with the id `only`.
+   * @returns the entry that was taken out, or undefined when there was none, or none with the id
+   *   `only`.
    * @throws {DomainError} NOT_FOUND if an entry without an id is there.
    */
   remove(key: string, only?: ObjectId): EngagementDoc | undefined {

@@ -54,10 +54,11 @@ interface StoredPost {
 }
 
 /**
- * Reads, in the caller's transaction, what writes to lists are about, by {@link postKey}. Posts that do not exist are
- * left out. One command; one more for each kind with a list that overflows, and one for each of these lists that grows.
- * @param repairs whether a new level is numbered after every stored one, also those that the post does not count:
- *   one command more for each list.
+ * Reads, in the caller's transaction, what writes to lists are about, by {@link postKey}. Posts
+ * that do not exist are left out. One command; one more for each kind with a list that overflows,
+ * and one for each of these lists that grows.
+ * @param repairs whether a new level is numbered after every stored one, also those that the post
+ *   does not count: one command more for each list.
  * @throws {DomainError} NOT_FOUND if the last level of a list that grows has no list.
  */
 export async function readStates(
@@ -150,7 +151,10 @@ export const among = (
   $filter: { input: list, cond: { $in: [`$$this.${kinds[kind].key}`, { $literal: keys }] } },
 })
 
-/** The entries of several lists with these keys that are in overflow, by post. One command, none without posts or keys. */
+/**
+ * The entries of several lists with these keys that are in overflow, by post. One command, none
+ * without posts or keys.
+ */
 async function aboutIn(
   tx: Tx,
   overflow: Collections['overflow'],

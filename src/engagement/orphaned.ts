@@ -10,8 +10,9 @@ export const orphanedKind = 'engagements.orphaned'
 const batchSize = 10
 
 /**
- * Clears the engagement of a removed post: its lists, all of which are in overflow by then, and their entries in
- * {@link UserEngagementIndex}. Nothing can be added any more: every write changes the post.
+ * Clears the engagement of a removed post: its lists, all of which are in overflow by then, and
+ * their entries in {@link UserEngagementIndex}. Nothing can be added any more: every write changes
+ * the post.
  */
 export class OrphanedEngagement {
   constructor(

@@ -22,7 +22,10 @@ export interface Engagement {
   readonly kind: EngagementKind
   readonly post: PostRef
   readonly id: EngagementId
-  /** Its place in the list, what its cursor carries: its id, or a later one when others were committed before it. */
+  /**
+   * Its place in the list, what its cursor carries: its id, or a later one when others were
+   * committed before it.
+   */
   readonly place: EngagementId
   readonly actor: UserId
   /** Of a kind with text. */
@@ -59,9 +62,10 @@ export class EngagementReader {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**
-   * The list of each post, newest first, without gaps or repeats along its cursors while others write: entries never
-   * move, and places rise from the post through the levels. A read is two commands, three from a newer bound, whatever
-   * the number of posts and the length of the lists. A post that does not exist has an empty list.
+   * The list of each post, newest first, without gaps or repeats along its cursors while others
+   * write: entries never move, and places rise from the post through the levels. A read is two
+   * commands, three from a newer bound, whatever the number of posts and the length of the lists. A
+   * post that does not exist has an empty list.
    */
   list(kind: EngagementKind): List<PostRef, Engagement> {
     return {
@@ -72,8 +76,9 @@ export class EngagementReader {
   }
 
   /**
-   * Those entries of the posts' lists whose keys are among `keys`. At most two commands, whatever their number and the
-   * lists' lengths; one while nothing overflows. All kinds have the same sort of key.
+   * Those entries of the posts' lists whose keys are among `keys`. At most two commands, whatever
+   * their number and the lists' lengths; one while nothing overflows. All kinds have the same sort
+   * of key.
    */
   async entries(
     names: readonly EngagementKind[],
@@ -122,7 +127,10 @@ export class EngagementReader {
     )
   }
 
-  /** The entries of a range of each list, in the order it walks. As many commands again if one is not readable. */
+  /**
+   * The entries of a range of each list, in the order it walks. As many commands again if one is
+   * not readable.
+   */
   private async range(
     kind: EngagementKind,
     posts: readonly PostRef[],
@@ -220,7 +228,9 @@ export class EngagementReader {
 
 /** A range of the lists of posts. */
 interface Walk extends Range {
-  /** By the id of each post, the place after which the range continues. Undefined: from its start. */
+  /**
+   * By the id of each post, the place after which the range continues. Undefined: from its start.
+   */
   readonly past?: ReadonlyMap<string, TimeId> | undefined
   /** Whether entries that are not readable are left out before the range is cut. */
   readonly isFiltered: boolean
@@ -250,7 +260,9 @@ const toRef = (id: ObjectId, author: string): PostRef => ({
   author: author as UserId,
 })
 
-/** A post is named by both parts of its key: one without the other would be somebody else's claim. */
+/**
+ * A post is named by both parts of its key: one without the other would be somebody else's claim.
+ */
 const mine = (posts: readonly PostRef[]) => ({
   _id: { $in: posts.map(({ id }) => toObjectId(id)) },
   author: { $in: [...new Set(posts.map(({ author }) => author))] },
@@ -260,7 +272,10 @@ const mine = (posts: readonly PostRef[]) => ({
 const ownPast = '$$past'
 type Bound = ObjectId | typeof ownPast | undefined
 
-/** The bounds of a range. In the direction of the walk, each post has its own bound, if the range continues. */
+/**
+ * The bounds of a range. In the direction of the walk, each post has its own bound, if the range
+ * continues.
+ */
 function boundsOf({
   olderThan,
   newerThan,
@@ -273,7 +288,9 @@ function boundsOf({
   }
 }
 
-/** An expression in which {@link ownPast} is the place after which the list of this post continues. */
+/**
+ * An expression in which {@link ownPast} is the place after which the list of this post continues.
+ */
 function withPast({ past }: Walk, expression: Document): Document {
   if (!past) return expression
   const posts = [...past.keys()].map((post) => toObjectId(post as PostId))
@@ -297,7 +314,10 @@ function firstIs(bounds: Readonly<Record<string, Bound>>): Document {
 
 const placeOfThis = { $ifNull: ['$$this.place', '$$this._id'] }
 
-/** The first entries in range of a stored list, which rises by place, in walking order: an aggregation expression. */
+/**
+ * The first entries in range of a stored list, which rises by place, in walking order: an
+ * aggregation expression.
+ */
 function walked(list: unknown, range: Walk): Document {
   const { below, above } = boundsOf(range)
   const conditions = [

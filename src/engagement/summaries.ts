@@ -61,8 +61,9 @@ export class EngagementSummaries {
   constructor(private readonly collections: Pick<Collections, 'posts' | 'overflow'>) {}
 
   /**
-   * Loads the summaries of the existing posts among `posts`. One command, which up to 100 posts share, and another one if
-   * a viewer is given and a list of these posts overflows. Lists that overflow cost no more than others.
+   * Loads the summaries of the existing posts among `posts`. One command, which up to 100 posts
+   * share, and another one if a viewer is given and a list of these posts overflows. Lists that
+   * overflow cost no more than others.
    * @param unknown the posts whose content is loaded too. Default: none.
    */
   async load(
@@ -124,9 +125,10 @@ export class EngagementSummaries {
       projection.has_overflow = 1
       for (const kind of viewerKinds) {
         const actors = { $map: { input: `$${kind}`, in: `$$this.${kinds[kind].key}` } }
-        const found = { $setIntersection: [actors, { $literal: viewers }] }
-        // Most posts have no entries, and an empty list of each kind costs as much as all else about a post.
-        projection[kind] = { $cond: [{ $isArray: `$${kind}` }, found, '$$REMOVE'] }
+        const ofViewers = { $setIntersection: [actors, { $literal: viewers }] }
+        // Most posts have no entries, and an empty list of each kind costs as much as all else
+        // about a post.
+        projection[kind] = { $cond: [{ $isArray: `$${kind}` }, ofViewers, '$$REMOVE'] }
       }
     }
     return findAtOnce<PostDoc, FoundPost>(this.collections.posts, filter, {

@@ -17,18 +17,23 @@ export interface UserEngagement {
   readonly post: PostRef
 }
 
-/** The index of a user's entries. Without the hint, MongoDB may walk the entries of all users by id. */
+/**
+ * The index of a user's entries. Without the hint, MongoDB may walk the entries of all users by id.
+ */
 export const byRecency = { user: 1, kind: 1, _id: -1, post: 1, author: 1 } as const
 
 /**
- * The engagement of each user, newest first. Each entry is written in the transaction of the entry in the post's list,
- * under the same id, and is valid only if the list holds that id. So the lists stay the only truth (law L2), and a
- * user's likes are found without reading posts (law L5).
+ * The engagement of each user, newest first. Each entry is written in the transaction of the entry
+ * in the post's list, under the same id, and is valid only if the list holds that id. So the lists
+ * stay the only truth (law L2), and a user's likes are found without reading posts (law L5).
  */
 export class UserEngagementIndex {
   constructor(private readonly entries: Collections['engagements_by_user']) {}
 
-  /** Writes and removes entries in the caller's transaction. One command for each of the two, none without any. */
+  /**
+   * Writes and removes entries in the caller's transaction. One command for each of the two, none
+   * without any.
+   */
   async write(
     tx: Tx,
     adds: readonly UserEngagement[],
@@ -50,7 +55,8 @@ export class UserEngagementIndex {
 
   /**
    * A range of each user's entries of a kind, in the order it walks. One covered command.
-   * @param past for each user, the entry after which the read continues. Default: from the start of the range.
+   * @param past for each user, the entry after which the read continues. Default: from the start of
+   *   the range.
    */
   async ranges(
     users: readonly UserId[],
@@ -69,8 +75,8 @@ export class UserEngagementIndex {
   }
 
   /**
-   * Checks that the user has no entry that {@link readBatch} passes over, after it has answered with none. One command,
-   * for one entry.
+   * Checks that the user has no entry that {@link readBatch} passes over, after it has answered
+   * with none. One command, for one entry.
    * @throws {DomainError} NOT_FOUND if there is an entry of another shape.
    */
   async checkNoneMalformed(user: UserId): Promise<void> {
@@ -78,7 +84,10 @@ export class UserEngagementIndex {
     if (left && !conforms(shapes.engagements_by_user, left)) throw malformedData()
   }
 
-  /** Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One command. */
+  /**
+   * Up to `limit` entries of the user with ids below `before`, of any kind and in no order. One
+   * command.
+   */
   async readBatch(user: UserId, limit: number, before?: EngagementId): Promise<UserEngagement[]> {
     const older = { $gte: lowestId, ...(before && { $lt: toObjectId(before) }) }
     const docs = await this.entries

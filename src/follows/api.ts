@@ -23,7 +23,8 @@ export const followsApi: Api = {
     // The follows that a block ends, beyond those of any mutation.
     fieldCommands: { 'Mutation.blockUser': 3 },
     fieldPrices: {
-      // Up to 1,000 keys for each user, and as many handles of up to 64 characters, in one reply of at most 16 MB.
+      // Up to 1,000 keys for each user, and as many handles of up to 64 characters, in one reply of
+      // at most 16 MB.
       'User.mutuals': 80,
       // Up to 25,000 keys.
       'Viewer.suggestions': 700,

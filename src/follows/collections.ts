@@ -39,7 +39,10 @@ export interface FollowEventDoc {
   readonly cause?: 'BLOCK'
 }
 
-/** A mute or block between `owner` and `other`. A block has a mirror, so that each user finds it under the own key. */
+/**
+ * A mute or block between `owner` and `other`. A block has a mirror, so that each user finds it
+ * under the own key.
+ */
 export interface RestrictionDoc {
   readonly _id: ObjectId
   readonly owner: string
@@ -89,7 +92,8 @@ export const followCollections = {
       },
       ...groupIndexes('reverse-index', 'follower', 'user'),
     ],
-    // With the follower, because the followers of one celebrity may be more than one chunk can hold.
+    // With the follower, because the followers of one celebrity may be more than one chunk can
+    // hold.
     shardKey: { user: 1, follower: 1 },
     accountIn: 'whole',
     shape: object({ _id: id, user: text, follower: text, source }, { groups: list(text) }),

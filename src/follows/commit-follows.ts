@@ -35,19 +35,23 @@ export interface FollowParts {
   readonly followeesMax: number
 }
 
-/** Follows in whose transaction something refused a write. Their next try reads before it writes. */
+/**
+ * Follows in whose transaction something refused a write. Their next try reads before it writes.
+ */
 const inDoubt = new WeakSet<FollowWrite>()
 
 /**
- * Applies follows and unfollows in the caller's transaction, in order, each as if it were alone. Edges, history,
- * counters, jobs and the result under the idempotency key change together.
- * @param repairs whether edges that exist in one direction only are deleted before the new edges are inserted.
+ * Applies follows and unfollows in the caller's transaction, in order, each as if it were alone.
+ * Edges, history, counters, jobs and the result under the idempotency key change together.
+ * @param repairs whether edges that exist in one direction only are deleted before the new edges
+ *   are inserted.
  * @returns the answer of each: an error refuses that write alone.
- * @throws {DomainError} the refusal of a single write by its counters.
- * Cost: see {@link beginFollows} for follows that are all new, of different pairs and idempotency keys. Otherwise, whatever
- * their number: nine commands, ten with a second collection, and one more for several. Three more with idempotency keys.
- * Unfollows take eight, nine with a second collection, and share four of these with follows. Again as many if there are
- * several writes of one pair, or of one idempotency key. Jobs: see {@link insertJobs}.
+ * @throws {DomainError} the refusal of a single write by its counters. Cost: see
+ * {@link beginFollows} for follows that are all new, of different pairs and idempotency keys.
+ * Otherwise, whatever their number: nine commands, ten with a second collection, and one more for
+ * several. Three more with idempotency keys. Unfollows take eight, nine with a second collection,
+ * and share four of these with follows. Again as many if there are several writes of one pair, or
+ * of one idempotency key. Jobs: see {@link insertJobs}.
  */
 export async function commitFollows(
   tx: Tx,
@@ -85,12 +89,14 @@ export async function commitFollows(
 type NewFollow = FollowWrite & { readonly begin: EdgeSource }
 
 /**
- * Begins follows of different pairs and idempotency keys, without reading whether they are new: the unique indexes of edges
- * and results, and the filter of the counters, decide that. The transaction does read blocks: the guard that a block
- * changes makes it collide with one that it does not see, so no edge crosses a block (law L3).
- * Cost, whatever the number of follows: blocks, last events, edges, history, counters and results under idempotency keys,
- * each one command, and one with a second collection. One more reads accounts that this process does not know.
- * @throws {TryAgain} if one of several follows is refused, or anything but a block refuses one. The next try reads.
+ * Begins follows of different pairs and idempotency keys, without reading whether they are new: the
+ * unique indexes of edges and results, and the filter of the counters, decide that. The transaction
+ * does read blocks: the guard that a block changes makes it collide with one that it does not see,
+ * so no edge crosses a block (law L3). Cost, whatever the number of follows: blocks, last events,
+ * edges, history, counters and results under idempotency keys, each one command, and one with a
+ * second collection. One more reads accounts that this process does not know.
+ * @throws {TryAgain} if one of several follows is refused, or anything but a block refuses one. The
+ *   next try reads.
  */
 async function beginFollows(
   tx: Tx,
@@ -203,7 +209,10 @@ async function storeFollows(
   await insertJobs(tx, parts, changes)
 }
 
-/** Inserts the jobs of timelines. One command, none while no strategy stores timelines: see {@link NeedsJobs}. */
+/**
+ * Inserts the jobs of timelines. One command, none while no strategy stores timelines: see
+ * {@link NeedsJobs}.
+ */
 async function insertJobs(
   tx: Tx,
   { outbox, needsJobs }: FollowParts,

@@ -3,7 +3,10 @@ import type { ObjectId } from '../db/mongo.ts'
 import type { Transactions } from '../db/transaction.ts'
 import type { Pair } from './pair-lists.ts'
 
-/** Number of events that one transaction removes. Even, because it removes a follow with the unfollow that ended it. */
+/**
+ * Number of events that one transaction removes. Even, because it removes a follow with the
+ * unfollow that ended it.
+ */
 const removalBatchSize = 500
 /** Number of events in one answer of the server. */
 const batchSize = 2_000
@@ -32,13 +35,14 @@ export interface CompactionOptions {
 }
 
 /**
- * Removes the events before the last follow of each pair. The last follow stays, and the unfollow after it. So the history
- * of a pair begins with a follow, its events alternate, and its last event is the same as before: law L3.
+ * Removes the events before the last follow of each pair. The last follow stays, and the unfollow
+ * after it. So the history of a pair begins with a follow, its events alternate, and its last event
+ * is the same as before: law L3.
  *
- * Each transaction removes follows with the unfollows that ended them, so no reader sees a history that does not
- * alternate. New events are above all earlier events of their pair, so a concurrent follow or unfollow is safe. A
- * repeat continues an interrupted compaction.
- * Cost: one command for 2,000 events, and a transaction of one command for 500 removed events.
+ * Each transaction removes follows with the unfollows that ended them, so no reader sees a history
+ * that does not alternate. New events are above all earlier events of their pair, so a concurrent
+ * follow or unfollow is safe. A repeat continues an interrupted compaction. Cost: one command for
+ * 2,000 events, and a transaction of one command for 500 removed events.
  */
 export async function compactHistory(
   { follow_events }: Pick<Collections, 'follow_events'>,
@@ -105,7 +109,10 @@ async function* histories(
   if (first) yield { follower: first.user as Pair['follower'], history }
 }
 
-/** The events before the last follow of a pair, an even number. Undefined if the events do not alternate. */
+/**
+ * The events before the last follow of a pair, an even number. Undefined if the events do not
+ * alternate.
+ */
 function removableIn(history: readonly Event[]): ObjectId[] | undefined {
   const alternates = history.every(({ type }, at) => type === (at % 2 ? 'UNFOLLOWED' : 'FOLLOWED'))
   if (!alternates) return undefined

@@ -23,7 +23,10 @@ export interface FollowState {
   readonly edges: ReadonlyMap<string, FollowEdge>
   /** The pairs with a block, in either direction. */
   readonly blocked: ReadonlySet<string>
-  /** The counters of users with an account. Undefined if not read: the update of the counters then checks them. */
+  /**
+   * The counters of users with an account. Undefined if not read: the update of the counters then
+   * checks them.
+   */
   readonly live?: ReadonlyMap<UserId, Pick<Stats, 'following'>> | undefined
   /** The most users that a user may follow. */
   readonly followeesMax: number
@@ -79,8 +82,8 @@ function decideFollow(
 }
 
 /**
- * The changes of the counters, of followers first. A user whose changes add up to nothing has one too: the write then
- * collides with a concurrent deletion of that user.
+ * The changes of the counters, of followers first. A user whose changes add up to nothing has one
+ * too: the write then collides with a concurrent deletion of that user.
  */
 export function countersOf(
   begun: readonly FollowEdge[],

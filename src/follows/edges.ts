@@ -27,20 +27,26 @@ export interface StoredEdge {
   readonly groups?: string[]
 }
 
-/** One direction of the graph: its collection, and the fields of the owner of a list and of the other user. */
+/**
+ * One direction of the graph: its collection, and the fields of the owner of a list and of the
+ * other user.
+ */
 export interface EdgeIndex {
   readonly collection: Collection<StoredEdge>
   readonly owner: 'user' | 'follower'
   readonly other: 'user' | 'follower' | 'followee'
-  /** The index that tells whether an edge exists. Commands name it, so that no query plan scans a long list. */
+  /**
+   * The index that tells whether an edge exists. Commands name it, so that no query plan scans a
+   * long list.
+   */
   readonly membership: Readonly<Record<string, 1>>
   /** The index that tells whether an edge is in a group. */
   readonly groupMembership?: Readonly<Record<string, 1>>
 }
 
 /**
- * The stored edges in both directions, with their history. The two values of FOLLOWING differ only in
- * {@link Edges.following}: a second collection, or an index in the reverse direction.
+ * The stored edges in both directions, with their history. The two values of FOLLOWING differ only
+ * in {@link Edges.following}: a second collection, or an index in the reverse direction.
  */
 export class Edges {
   /** The followers of a user. */
@@ -94,7 +100,10 @@ export class Edges {
     return new Map(edges.map((edge) => [pairKey(edge), edge]))
   }
 
-  /** The followers of several users, by user and then by follower, up to `limit` of them. One covered command. */
+  /**
+   * The followers of several users, by user and then by follower, up to `limit` of them. One
+   * covered command.
+   */
   async loadFollowers(
     users: readonly UserId[],
     limit: number,
@@ -117,15 +126,18 @@ export class Edges {
     }))
   }
 
-  /** Inserts new edges in both directions, with their history. Four commands, five with a second collection. */
+  /**
+   * Inserts new edges in both directions, with their history. Four commands, five with a second
+   * collection.
+   */
   async insert(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
     await this.record(tx, 'FOLLOWED', edges)
   }
 
   /**
-   * As {@link insert}, for edges with ids from {@link newIds} in this transaction. The event that begins an edge has
-   * the id of the edge. Two commands, three with a second collection.
+   * As {@link insert}, for edges with ids from {@link newIds} in this transaction. The event that
+   * begins an edge has the id of the edge. Two commands, three with a second collection.
    */
   async begin(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.store(tx, edges)
@@ -136,8 +148,8 @@ export class Edges {
   }
 
   /**
-   * Inserts edges in both directions that the history has already, in the order of the index, which takes the database a
-   * sixth less time. One command, two with a second collection.
+   * Inserts edges in both directions that the history has already, in the order of the index, which
+   * takes the database a sixth less time. One command, two with a second collection.
    */
   async store({ session }: Tx, edges: readonly FollowEdge[]): Promise<void> {
     await this.collections.followers.insertMany(
@@ -163,8 +175,8 @@ export class Edges {
   }
 
   /**
-   * Deletes edges in both directions, with their groups, and records that in the history. Three commands, four with a
-   * second collection.
+   * Deletes edges in both directions, with their groups, and records that in the history. Three
+   * commands, four with a second collection.
    */
   async remove(
     tx: Tx,
@@ -175,7 +187,10 @@ export class Edges {
     await this.record(tx, 'UNFOLLOWED', edges, cause)
   }
 
-  /** Deletes edges in both directions, with their groups, and leaves the history. One command, two with a second collection. */
+  /**
+   * Deletes edges in both directions, with their groups, and leaves the history. One command, two
+   * with a second collection.
+   */
   async erase(tx: Tx, edges: readonly FollowEdge[]): Promise<void> {
     const { session } = tx
     const pairs = (filter: (edge: FollowEdge) => object) => ({ $or: edges.map(filter) })
@@ -191,7 +206,9 @@ export class Edges {
     }
   }
 
-  /** Sets the follower's groups of an edge. @returns false if there is no such edge. One command. */
+  /**
+   * Sets the follower's groups of an edge. @returns false if there is no such edge. One command.
+   */
   async setGroups(
     tx: Tx,
     follower: UserId,
@@ -206,8 +223,9 @@ export class Edges {
   }
 
   /**
-   * Records in the history that edges began (at the time of their ids) or ended (now). The id of each event is above the
-   * id of its edge and above all earlier events of the pair, whatever the clocks of the processes (law L3). Two commands.
+   * Records in the history that edges began (at the time of their ids) or ended (now). The id of
+   * each event is above the id of its edge and above all earlier events of the pair, whatever the
+   * clocks of the processes (law L3). Two commands.
    */
   async record(
     tx: Tx,
@@ -224,8 +242,8 @@ export class Edges {
   }
 
   /**
-   * New ids for edges or events, each above `above` and above all earlier events of its pair. One covered command, which
-   * examines a key only if the clock of another process is ahead.
+   * New ids for edges or events, each above `above` and above all earlier events of its pair. One
+   * covered command, which examines a key only if the clock of another process is ahead.
    */
   async newIds(tx: Tx, pairs: readonly (Pair & { readonly above?: EdgeId })[]): Promise<EdgeId[]> {
     const ids = pairs.map(({ above }) => this.mint.next<EdgeId>(above))

@@ -13,7 +13,9 @@ import { GraphPurge } from './purge.ts'
 import { Restrictions } from './restrictions.ts'
 import { Suggestions } from './suggestions.ts'
 
-/** The graph: follows with groups and history, mutes and blocks, followees in common, suggestions. */
+/**
+ * The graph: follows with groups and history, mutes and blocks, followees in common, suggestions.
+ */
 export const follows = defineFeature({
   name: 'follows',
   reactions: {},

@@ -34,7 +34,10 @@ const bounds: GroupCommitBounds = {
   lingerMs: 10,
 }
 
-/** Number of followees whose follows share a transaction. A post of one of them is enough to make it collide. */
+/**
+ * Number of followees whose follows share a transaction. A post of one of them is enough to make it
+ * collide.
+ */
 export const followeesPerTransaction = 16
 
 /** Narrows the edges that {@link Follows.among} looks for. */
@@ -47,7 +50,10 @@ interface AmongOptions {
 
 /** The follow graph: follows with their start, source and groups. */
 export class Follows {
-  /** Follows of one followee would collide on the followee's counter. Those of several followees share commands. */
+  /**
+   * Follows of one followee would collide on the followee's counter. Those of several followees
+   * share commands.
+   */
   private readonly writes: SharedTransactions<FollowWrite, FollowChange>
   private readonly loadFollowers = shareFewKeys('followers', (pairs: readonly Membership[]) =>
     readAmong(this.parts.edges.followers, pairs),
@@ -71,11 +77,13 @@ export class Follows {
   }
 
   /**
-   * Makes `actor` follow `followee`. Edges, history and both counters change in one transaction (law L3). A repeat
-   * changes nothing. A job adds the followee's posts to the follower's timelines.
-   * Costs {@link commitFollows}, shared with concurrent follows, also of other followees.
-   * @throws {DomainError} BAD_USER_INPUT if both are the same user; FORBIDDEN if either blocked the other; NOT_FOUND
-   *   without an account; LIMIT_EXCEEDED if `actor` follows the most users already; UNAVAILABLE.
+   * Makes `actor` follow `followee`. Edges, history and both counters change in one transaction
+   * (law L3). A repeat changes nothing. A job adds the followee's posts to the follower's
+   * timelines. Costs {@link commitFollows}, shared with concurrent follows, also of other
+   * followees.
+   * @throws {DomainError} BAD_USER_INPUT if both are the same user; FORBIDDEN if either blocked the
+   *   other; NOT_FOUND without an account; LIMIT_EXCEEDED if `actor` follows the most users
+   *   already; UNAVAILABLE.
    */
   async follow(
     actor: UserId,
@@ -89,14 +97,15 @@ export class Follows {
   }
 
   /**
-   * Makes `actor` follow users, each as {@link follow} would: 16 share a transaction. Costs a transaction of one command,
-   * and those of the follows.
-   * @param followees a user that is there twice is followed by the first, and changes nothing by the next.
-   * @param idempotencyKey of all of them together. A repeat returns the first result of each follow, and goes on with
-   *   those that failed.
+   * Makes `actor` follow users, each as {@link follow} would: 16 share a transaction. Costs a
+   * transaction of one command, and those of the follows.
+   * @param followees a user that is there twice is followed by the first, and changes nothing by
+   *   the next.
+   * @param idempotencyKey of all of them together. A repeat returns the first result of each
+   *   follow, and goes on with those that failed.
    * @returns the result of each, in order. A DomainError refuses this one alone.
-   * @throws {DomainError} NOT_FOUND if `actor` has no account; CONFLICT for a key of other followees; UNAVAILABLE. Some
-   *   may be followed then.
+   * @throws {DomainError} NOT_FOUND if `actor` has no account; CONFLICT for a key of other
+   *   followees; UNAVAILABLE. Some may be followed then.
    */
   async followAll(
     actor: UserId,
@@ -124,7 +133,10 @@ export class Follows {
     })
   }
 
-  /** Ends a follow. A repeat changes nothing. Costs {@link commitFollows}, shared with concurrent writes. */
+  /**
+   * Ends a follow. A repeat changes nothing. Costs {@link commitFollows}, shared with concurrent
+   * writes.
+   */
   async unfollow(
     actor: UserId,
     followee: UserId,
@@ -135,9 +147,11 @@ export class Follows {
   }
 
   /**
-   * Sets the actor's groups that contain the followee. An empty list removes the followee from all groups.
-   * One transaction of three commands. Two concurrent calls of one actor collide, so both respect the limit of groups.
-   * @throws {DomainError} NOT_FOUND without an account, or if `actor` does not follow `followee`; BAD_USER_INPUT.
+   * Sets the actor's groups that contain the followee. An empty list removes the followee from all
+   * groups. One transaction of three commands. Two concurrent calls of one actor collide, so both
+   * respect the limit of groups.
+   * @throws {DomainError} NOT_FOUND without an account, or if `actor` does not follow `followee`;
+   *   BAD_USER_INPUT.
    */
   async setGroups(
     actor: UserId,
@@ -167,14 +181,16 @@ export class Follows {
     return listOf(this.parts.edges.followers, ({ follower }) => follower)
   }
 
-  /** The followees of each user, newest first, of one group if given. A read is one covered command. */
+  /**
+   * The followees of each user, newest first, of one group if given. A read is one covered command.
+   */
   following(group?: string): List<UserId, FollowEdge> {
     return listOf(this.parts.edges.following, ({ followee }) => followee, group)
   }
 
   /**
-   * The users among `others` that the follower follows, in the group if given. One covered command on one shard, which
-   * concurrent reads of few users share.
+   * The users among `others` that the follower follows, in the group if given. One covered command
+   * on one shard, which concurrent reads of few users share.
    */
   async followeesAmong(
     follower: UserId,
@@ -185,12 +201,17 @@ export class Follows {
     return this.among(this.parts.edges.following, follower, others, { group, tx })
   }
 
-  /** The users among `others` that follow the user. One covered command, which concurrent reads of few users share. */
+  /**
+   * The users among `others` that follow the user. One covered command, which concurrent reads of
+   * few users share.
+   */
   async followersAmong(user: UserId, others: readonly UserId[]): Promise<Set<UserId>> {
     return this.among(this.parts.edges.followers, user, others)
   }
 
-  /** All followees of the user, in no order, of one group if given. Holds 1,000 at a time. Covered. */
+  /**
+   * All followees of the user, in no order, of one group if given. Holds 1,000 at a time. Covered.
+   */
   async *followeesOf(user: UserId, group?: string): AsyncGenerator<UserId> {
     const { collection, owner, other } = this.parts.edges.following
     const cursor = collection.find(edgeFilter({ [owner]: user }, group), {
@@ -202,8 +223,8 @@ export class Follows {
   }
 
   /**
-   * The followees of several users, up to `limit` of them. The users are in order, so followees of the last user may be
-   * missing. One covered command.
+   * The followees of several users, up to `limit` of them. The users are in order, so followees of
+   * the last user may be missing. One covered command.
    */
   async followeesOfAll(
     users: readonly UserId[],
@@ -227,8 +248,8 @@ export class Follows {
   }
 
   /**
-   * The followers of a user with ids above `after`, ordered by id: concurrent follows do not disturb a walk.
-   * One covered command on one shard.
+   * The followers of a user with ids above `after`, ordered by id: concurrent follows do not
+   * disturb a walk. One covered command on one shard.
    * @param upTo the last id. Default: none.
    */
   async followersAfter(
@@ -252,8 +273,8 @@ export class Follows {
   }
 
   /**
-   * The id of the follower who is `distance` followers after the id `after`. Undefined if there are fewer.
-   * One covered command on one shard, which examines `distance` keys.
+   * The id of the follower who is `distance` followers after the id `after`. Undefined if there are
+   * fewer. One covered command on one shard, which examines `distance` keys.
    */
   async followerAt(user: UserId, after: string, distance: number): Promise<UserId | undefined> {
     const { collection, membership } = this.parts.edges.followers
@@ -284,7 +305,10 @@ export class Follows {
       : undefined
   }
 
-  /** The follower's groups that contain each of `others`. One command, which concurrent reads of few users share. */
+  /**
+   * The follower's groups that contain each of `others`. One command, which concurrent reads of few
+   * users share.
+   */
   async groupsAmong(
     follower: UserId,
     others: readonly UserId[],
@@ -310,8 +334,8 @@ export class Follows {
   }
 
   /**
-   * The names of a user's groups, sorted, at most 100. One command, which examines every edge that is in a group. It is
-   * not `distinct`, which a transaction on a sharded collection may not use.
+   * The names of a user's groups, sorted, at most 100. One command, which examines every edge that
+   * is in a group. It is not `distinct`, which a transaction on a sharded collection may not use.
    */
   async groupsOf(user: UserId, tx?: Tx): Promise<string[]> {
     const { collection, owner, other } = this.parts.edges.following
@@ -425,5 +449,7 @@ const groupsIn = ({ groups = [] }: StoredEdge): readonly string[] =>
 const edgeFilter = (filter: object, group: string | undefined): Filter<StoredEdge> =>
   group === undefined ? filter : { ...filter, groups: group }
 
-/** Not a malformed value, which would be a pattern or an operator in the filter of the next command. */
+/**
+ * Not a malformed value, which would be a pattern or an operator in the filter of the next command.
+ */
 const isHandle = (stored: unknown): stored is UserId => typeof stored === 'string'

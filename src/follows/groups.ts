@@ -10,7 +10,8 @@ export const groupNameRules: TextRules = { form: 'line', graphemesMax: 64, bytes
 
 /**
  * Group names as they are stored: NFC, trimmed, without repeats, sorted.
- * @throws {DomainError} BAD_USER_INPUT for more than ten names, or a name that is empty, malformed or over 64 characters.
+ * @throws {DomainError} BAD_USER_INPUT for more than ten names, or a name that is empty, malformed
+ *   or over 64 characters.
  */
 export function checkGroups(argument: string, names: readonly string[]): string[] {
   if (names.length > groupsPerEdgeMax) {

@@ -35,7 +35,10 @@ interface KeptRelationsParts {
   readonly bytesMax: number
 }
 
-/** The relations of readers in memory. Each change of them changes the counters or the guard of the reader. */
+/**
+ * The relations of readers in memory. Each change of them changes the counters or the guard of the
+ * reader.
+ */
 export class KeptRelations {
   private readonly readers: KeptValues<KnownReader>
   private readonly readShared = shareReads(
@@ -56,9 +59,9 @@ export class KeptRelations {
   }
 
   /**
-   * The relations of a reader. Call it while memory is current. No command if they are in memory, otherwise one for
-   * followees and that of {@link KeptRestrictions}, which concurrent readers share; readers who have more than 10,000
-   * followees together also have one each.
+   * The relations of a reader. Call it while memory is current. No command if they are in memory,
+   * otherwise one for followees and that of {@link KeptRestrictions}, which concurrent readers
+   * share; readers who have more than 10,000 followees together also have one each.
    * @returns undefined for a reader with more than 5,000 followees or restrictions.
    */
   async load(reader: UserId): Promise<Relations | undefined> {

@@ -21,7 +21,9 @@ interface KeptRestrictionsParts {
   readonly bytesMax: number
 }
 
-/** The mutes and blocks of viewers in memory. Each change of them changes the guard of the viewer. */
+/**
+ * The mutes and blocks of viewers in memory. Each change of them changes the guard of the viewer.
+ */
 export class KeptRestrictions {
   private readonly viewers: KeptValues<KnownViewer>
   private readonly readShared = shareReads(
@@ -46,8 +48,8 @@ export class KeptRestrictions {
   }
 
   /**
-   * All mutes and blocks between a viewer and others. Call it while memory is current. No command if they are in memory,
-   * otherwise one, which concurrent reads share.
+   * All mutes and blocks between a viewer and others. Call it while memory is current. No command
+   * if they are in memory, otherwise one, which concurrent reads share.
    * @returns undefined for a viewer with 10,000 of them or more.
    */
   async load(viewer: UserId): Promise<Facts['restrictions'] | undefined> {

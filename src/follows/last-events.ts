@@ -6,8 +6,8 @@ import type { EdgeId } from '../lib/ids.ts'
 import { clausesOf, type Pair, pairKey } from './pair-lists.ts'
 
 /**
- * The last event of each pair with an id not below the lowest of `ids`, by {@link pairKey}. Most pairs have none. One
- * covered command, which examines a key for each such event.
+ * The last event of each pair with an id not below the lowest of `ids`, by {@link pairKey}. Most
+ * pairs have none. One covered command, which examines a key for each such event.
  */
 export async function lastEvents(
   { follow_events }: Pick<Collections, 'follow_events'>,

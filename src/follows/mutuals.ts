@@ -23,12 +23,12 @@ export class Mutuals {
   ) {}
 
   /**
-   * The viewer's follows whose followee each of `users` follows too, newest first. Users without any are absent. Exact if
-   * the viewer follows at most {@link mutualsAmongMax} users, for any number of followees of `users`. Beyond, only the
-   * viewer's newest followees count.
+   * The viewer's follows whose followee each of `users` follows too, newest first. Users without
+   * any are absent. Exact if the viewer follows at most {@link mutualsAmongMax} users, for any
+   * number of followees of `users`. Beyond, only the viewer's newest followees count.
    *
-   * Two covered commands for any number of users, and one that finds deleted followees, who are absent. For each user, they
-   * examine at most one key more than the viewer has followees.
+   * Two covered commands for any number of users, and one that finds deleted followees, who are
+   * absent. For each user, they examine at most one key more than the viewer has followees.
    */
   async load(
     viewer: UserId,

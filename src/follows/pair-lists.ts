@@ -18,8 +18,8 @@ interface PairFields {
 }
 
 /**
- * Few clauses of a filter that find all pairs: each pair in one of its follower or of its followee, whichever has more
- * pairs.
+ * Few clauses of a filter that find all pairs: each pair in one of its follower or of its followee,
+ * whichever has more pairs.
  */
 export function clausesOf(
   pairs: readonly Pair[],

@@ -31,9 +31,9 @@ interface SomeEdges {
 }
 
 /**
- * Removes a deleted user from the graph: edges in both directions with the counters of the other users, history, and
- * mutes and blocks in both directions.
- * Each batch is bounded and queries for what is left: a crash loses nothing, a repeat changes nothing.
+ * Removes a deleted user from the graph: edges in both directions with the counters of the other
+ * users, history, and mutes and blocks in both directions. Each batch is bounded and queries for
+ * what is left: a crash loses nothing, a repeat changes nothing.
  */
 export class GraphPurge {
   constructor(
@@ -44,8 +44,9 @@ export class GraphPurge {
   ) {}
 
   /**
-   * Removes everything, or stops when the signal aborts. The removal is split if there are many followers. Before the
-   * last writes are settled, the edges of the followers stay, with their history, and so do mutes by others.
+   * Removes everything, or stops when the signal aborts. The removal is split if there are many
+   * followers. Before the last writes are settled, the edges of the followers stay, with their
+   * history, and so do mutes by others.
    */
   async removeUser(user: UserId, removal: SplitRemoval): Promise<Pause | undefined> {
     const { following } = this.edges
@@ -138,7 +139,10 @@ export class GraphPurge {
     })
   }
 
-  /** Removes each side of a block with the other in one transaction. So blocks by others are found without an index. */
+  /**
+   * Removes each side of a block with the other in one transaction. So blocks by others are found
+   * without an index.
+   */
   private async removeRestrictions(owner: UserId): Promise<number> {
     const { restrictions } = this.collections
     return this.transactions.run(async (tx) => {
@@ -164,7 +168,10 @@ export class GraphPurge {
   }
 }
 
-/** Removes batches until nothing is left, or the time slice is over. @returns whether nothing is left. */
+/**
+ * Removes batches until nothing is left, or the time slice is over. @returns whether nothing is
+ * left.
+ */
 async function removeAll(
   { signal, onRemoved }: RemovalRun,
   removeBatch: () => Promise<number>,

@@ -51,8 +51,8 @@ export class Restrictions {
   constructor(private readonly parts: RestrictionsParts) {}
 
   /**
-   * The restrictions between `owner` and each of `others`, without users that have none. One covered command, which
-   * concurrent reads of few users share.
+   * The restrictions between `owner` and each of `others`, without users that have none. One
+   * covered command, which concurrent reads of few users share.
    */
   async restrictionsFor(
     owner: UserId,
@@ -66,7 +66,8 @@ export class Restrictions {
   }
 
   /**
-   * All restrictions between each of `owners` and others, up to `limit` of them. One covered command.
+   * All restrictions between each of `owners` and others, up to `limit` of them. One covered
+   * command.
    * @returns undefined for `limit` of them or more.
    */
   async restrictionsOfAll(
@@ -87,7 +88,10 @@ export class Restrictions {
     return new Map([...byOwner].map(([owner, some]) => [owner, restrictionsIn(some)]))
   }
 
-  /** The restrictions of pairs: by viewer, and then by user. One covered command, none without pairs. */
+  /**
+   * The restrictions of pairs: by viewer, and then by user. One covered command, none without
+   * pairs.
+   */
   async restrictionsBetween(
     pairs: readonly Pair[],
     tx: Tx,
@@ -140,7 +144,8 @@ export class Restrictions {
 
   /** Hides the other user's posts from `actor`'s timelines. @returns false for a repeat. */
   async mute(actor: UserId, other: UserId, idempotencyKey?: IdempotencyKey): Promise<boolean> {
-    // Checks that both accounts exist. The other user's counters do not change, so concurrent mutes of one user do not collide.
+    // Checks that both accounts exist. The other user's counters do not change, so concurrent mutes
+    // of one user do not collide.
     const changes = new Map([
       [actor, { guard: 1 }],
       [other, {}],

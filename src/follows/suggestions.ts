@@ -13,13 +13,22 @@ export const suggestionsMax = 100
 /** The number of the viewer's newest followees whose follows are read. */
 export const sampleMax = 100
 
-/** The most follows that are read of all sampled followees together: an equal share of each, newest first. */
+/**
+ * The most follows that are read of all sampled followees together: an equal share of each, newest
+ * first.
+ */
 export const sampledFollowsMax = 10_000
 
-/** The most of the viewer's newest follows that leave out their followees before candidates are ranked. */
+/**
+ * The most of the viewer's newest follows that leave out their followees before candidates are
+ * ranked.
+ */
 const rankedWithoutMax = 10_000
 
-/** The number of the best candidates that are checked for follows, mutes, blocks and deleted accounts. */
+/**
+ * The number of the best candidates that are checked for follows, mutes, blocks and deleted
+ * accounts.
+ */
 const checkedMax = 500
 
 /** A followee of the viewer's followees. */
@@ -59,15 +68,17 @@ export class Suggestions {
   constructor(private readonly parts: SuggestionsParts) {}
 
   /**
-   * The followees of the viewer's followees, most common followees first, then by account. At most {@link suggestionsMax}.
-   * The viewer, users that the viewer follows or muted, users with a block in either direction and deleted accounts are
-   * absent.
+   * The followees of the viewer's followees, most common followees first, then by account. At most
+   * {@link suggestionsMax}. The viewer, users that the viewer follows or muted, users with a block
+   * in either direction and deleted accounts are absent.
    *
-   * Exact if the viewer follows at most {@link sampleMax} users, and each of them at most an equal share of
-   * {@link sampledFollowsMax}. Beyond, only the newest follows count, so one graph always has the same suggestions. Only
-   * the best 500 candidates are checked, so fewer suggestions remain if mutes and blocks hide most of these.
+   * Exact if the viewer follows at most {@link sampleMax} users, and each of them at most an equal
+   * share of {@link sampledFollowsMax}. Beyond, only the newest follows count, so one graph always
+   * has the same suggestions. Only the best 500 candidates are checked, so fewer suggestions remain
+   * if mutes and blocks hide most of these.
    *
-   * Five covered commands. They examine at most 25,000 keys. One command if the viewer follows no one.
+   * Five covered commands. They examine at most 25,000 keys. One command if the viewer follows no
+   * one.
    */
   async load(viewer: UserId): Promise<readonly Suggestion[]> {
     const { follows, visibilityFor } = this.parts
@@ -85,7 +96,10 @@ export class Suggestions {
       .slice(0, suggestionsMax)
   }
 
-  /** The best candidates, of which the viewer follows only the oldest of very many followees. One covered command. */
+  /**
+   * The best candidates, of which the viewer follows only the oldest of very many followees. One
+   * covered command.
+   */
   private async rankCandidates(
     viewer: UserId,
     sample: readonly UserId[],

@@ -16,8 +16,8 @@ export const refusedActing = (
 ): DomainError => new DomainError(code, `Feedline-Act-For: ${problem}`)
 
 /**
- * Reads `account:<global id of a user>` or `subject:<sub>`. A subject is percent-encoded, so that no list of values, which
- * a proxy may make of two headers, is one.
+ * Reads `account:<global id of a user>` or `subject:<sub>`. A subject is percent-encoded, so that
+ * no list of values, which a proxy may make of two headers, is one.
  * @param headers the values of all headers of the request, at least one.
  * @throws {DomainError} BAD_REQUEST.
  */

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from './context.ts'
 
 /**
- * Handles requests by Apollo. Gives Apollo what it reads of a request and no more: the URL of a GET request alone, and two
- * headers.
+ * Handles requests by Apollo. Gives Apollo what it reads of a request and no more: the URL of a GET
+ * request alone, and two headers.
  */
 export const createApolloHandler =
   (apollo: ApolloServer<Context>, contextOf: (request: FastifyRequest) => Promise<Context>) =>
@@ -22,7 +22,8 @@ export const createApolloHandler =
 
 function readByApollo({ method, url, body, headers }: FastifyRequest): HTTPGraphQLRequest {
   const read = new HeaderMap()
-  // The media type of the answer is known. Apollo would look for one that the schema has no use for.
+  // The media type of the answer is known. Apollo would look for one that the schema has no use
+  // for.
   read.set('accept', '')
   if (headers['content-type']) read.set('content-type', headers['content-type'])
   const search = method === 'GET' ? new URL(url, 'http://localhost').search : ''

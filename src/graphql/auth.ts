@@ -5,18 +5,20 @@ import type { KeySets } from './key-sets.ts'
 import { createVerify } from './verify-token.ts'
 
 /**
- * Returns what the values of a request's Authorization headers say; undefined for an anonymous request. Answers at once as
- * {@link VerifyToken} does. More than one header is refused, because servers and proxies disagree on which one counts.
+ * Returns what the values of a request's Authorization headers say; undefined for an anonymous
+ * request. Answers at once as {@link VerifyToken} does. More than one header is refused, because
+ * servers and proxies disagree on which one counts.
  */
 export type Authenticate = (
   headers: readonly string[],
 ) => SignedIn | undefined | Promise<SignedIn | undefined>
 
 /**
- * Verifies `Bearer` tokens by secret or published keys, with an allowlist of algorithms, issuer and audience. Tokens of a
- * listed issuer are verified by its keys alone. In development also accepts `Dev <subject>` without verification.
- * @returns a function that throws {DomainError} UNAUTHENTICATED for a token that it cannot verify, and UNAVAILABLE if
- * the keys cannot be fetched.
+ * Verifies `Bearer` tokens by secret or published keys, with an allowlist of algorithms, issuer and
+ * audience. Tokens of a listed issuer are verified by its keys alone. In development also accepts
+ * `Dev <subject>` without verification.
+ * @returns a function that throws {DomainError} UNAUTHENTICATED for a token that it cannot verify,
+ * and UNAVAILABLE if the keys cannot be fetched.
  */
 export function createAuthenticateAtOnce(
   auth: AuthConfig,

@@ -69,8 +69,9 @@ const noIntrospection: ValidationRule = (context) => ({
 const standardRules = specifiedRules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule)
 
 /**
- * Parses and validates a text whose tokens were read, by the schema and the limits of documents. Its time is proportional
- * to the tokens, and to the selections after fragments are expanded, both of which are limited.
+ * Parses and validates a text whose tokens were read, by the schema and the limits of documents.
+ * Its time is proportional to the tokens, and to the selections after fragments are expanded, both
+ * of which are limited.
  * @returns the document, or one to 20 errors. An error has its code.
  */
 export function checkDocument(
@@ -112,7 +113,10 @@ const withCode = ({ message, nodes, source, positions }: GraphQLError, code: Err
 const isSubscription = (node: DocumentNode['definitions'][number]): boolean =>
   node.kind === 'OperationDefinition' && node.operation === 'subscription'
 
-/** The only error of its document. Others would say how to change it, but the schema has no type for it. */
+/**
+ * The only error of its document. Others would say how to change it, but the schema has no type for
+ * it.
+ */
 const noSubscriptions = () =>
   new GraphQLError('This server has no subscriptions: poll the query timelineNews instead', {
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED' satisfies ErrorCode },

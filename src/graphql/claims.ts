@@ -68,7 +68,10 @@ const isObject = (value: unknown): value is Claims =>
 const ownValue = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
-/** A claim by its name, which may hold dots, as that of a URL does, or else by a path of names with dots between them. */
+/**
+ * A claim by its name, which may hold dots, as that of a URL does, or else by a path of names with
+ * dots between them.
+ */
 function claimOf(claims: Claims, name: string): unknown {
   const exact = ownValue(claims, name)
   return exact === undefined ? name.split('.').reduce<unknown>(ownValue, claims) : exact

@@ -69,8 +69,8 @@ export class Context {
   rateLimit: RateLimitState | undefined
 
   /**
-   * The account of the verified token's subject, or the one that its server acts for. Never an argument (law L6). Undefined
-   * for an anonymous request.
+   * The account of the verified token's subject, or the one that its server acts for. Never an
+   * argument (law L6). Undefined for an anonymous request.
    */
   viewer: UserId | undefined
 
@@ -102,7 +102,10 @@ export class Context {
     this.current = undefined
   }
 
-  /** Notes that users are live, which a transaction or a read has proven. Saves the read of an account that holds no more. */
+  /**
+   * Notes that users are live, which a transaction or a read has proven. Saves the read of an
+   * account that holds no more.
+   */
   noteLive(users: readonly UserId[]): void {
     for (const user of users) {
       const account = provenAccount(user)
@@ -121,12 +124,18 @@ export class Context {
     return this.viewer ?? signInFirst()
   }
 
-  /** The roles of the verified token. Empty for an anonymous request, and if a server acts for the viewer. */
+  /**
+   * The roles of the verified token. Empty for an anonymous request, and if a server acts for the
+   * viewer.
+   */
   get roles(): ReadonlySet<Role> {
     return this.signIn?.roles ?? noRoles
   }
 
-  /** The subject of the viewer, as {@link SignIn.subject}. @throws {DomainError} UNAUTHENTICATED for an anonymous request. */
+  /**
+   * The subject of the viewer, as {@link SignIn.subject}. @throws {DomainError} UNAUTHENTICATED for
+   * an anonymous request.
+   */
   requireSubject(): Subject {
     return (this.signIn ?? signInFirst()).subject
   }
@@ -141,8 +150,10 @@ export class Context {
   }
 
   /**
-   * A server that may act for users, and acts for none in this request, and whose subjects its users are.
-   * @throws {DomainError} UNAUTHENTICATED for an anonymous request; FORBIDDEN for any other token, and a user's request.
+   * A server that may act for users, and acts for none in this request, and whose subjects its
+   * users are.
+   * @throws {DomainError} UNAUTHENTICATED for an anonymous request; FORBIDDEN for any other token,
+   *   and a user's request.
    */
   requireServer(): { readonly server: Subject; readonly actsFor: SubjectIssuer } {
     const { server, actsFor, isActing } = this.signIn ?? signInFirst()
@@ -154,8 +165,8 @@ export class Context {
   }
 
   /**
-   * The clientMutationId of the viewer's idempotency key. One that a server sends for a user is never that of the user, nor
-   * of another server.
+   * The clientMutationId of the viewer's idempotency key. One that a server sends for a user is
+   * never that of the user, nor of another server.
    */
   scopedId(clientMutationId: string | undefined): string | undefined {
     const { server, isActing = false } = this.signIn ?? {}

@@ -29,11 +29,12 @@ const tooManyMutations = (count: number, max: number) =>
 const refusedPrice = 5
 
 /**
- * Refuses an operation whose cost exceeds the limit, including page sizes in variables, or what the rate limits leave to
- * its client. Each response of a valid operation has `extensions.cost`, and `RateLimit-*` headers if there are limits.
- * One command if the operation reads several timelines, because their cost depends on the number of followees, and one
- * if the rate limits are shared. The client is also charged for a document that is stored, and less what it paid for
- * the reading of its document.
+ * Refuses an operation whose cost exceeds the limit, including page sizes in variables, or what the
+ * rate limits leave to its client. Each response of a valid operation has `extensions.cost`, and
+ * `RateLimit-*` headers if there are limits. One command if the operation reads several timelines,
+ * because their cost depends on the number of followees, and one if the rate limits are shared. The
+ * client is also charged for a document that is stored, and less what it paid for the reading of
+ * its document.
  */
 export const costPlugin = (
   limiter: RateLimiter,

@@ -41,9 +41,15 @@ export interface PricedOperation {
 
 /** What an operation costs. */
 export interface Price {
-  /** The values that the response may hold: for each field, the product of the page sizes above it. A small value counts in part. */
+  /**
+   * The values that the response may hold: for each field, the product of the page sizes above it.
+   * A small value counts in part.
+   */
   readonly values: number
-  /** The commands that the operation may send, without those of FANOUT_ON_READ for further followees. */
+  /**
+   * The commands that the operation may send, without those of FANOUT_ON_READ for further
+   * followees.
+   */
   readonly commands: number
   /** The number of mutations. One of several users counts once for each. */
   readonly mutations: number
@@ -67,8 +73,9 @@ export const costOf = (
 const fixedPrices = new WeakMap<OperationDefinitionNode, Price>()
 
 /**
- * Prices an operation before it is executed. Keeps the price of an operation without variables as long as its document is
- * kept. Visits each selected field once, after fragments are expanded, so limit the selections first.
+ * Prices an operation before it is executed. Keeps the price of an operation without variables as
+ * long as its document is kept. Visits each selected field once, after fragments are expanded, so
+ * limit the selections first.
  */
 export function priceOperation(priced: PricedOperation): Price {
   const { operation } = priced
@@ -218,7 +225,10 @@ class Pricing {
     )
   }
 
-  /** The arguments of a field, as its resolver gets them. None if one is invalid: the field is then not executed. */
+  /**
+   * The arguments of a field, as its resolver gets them. None if one is invalid: the field is then
+   * not executed.
+   */
   private argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): Arguments {
     try {
       const values = getArgumentValues(definition, node, this.priced.variables)

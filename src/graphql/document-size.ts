@@ -14,9 +14,9 @@ type Size = Record<'selections' | 'depth' | 'aliases' | 'directives', number>
 const nothing: Readonly<Size> = { selections: 0, depth: 0, aliases: 0, directives: 0 }
 
 /**
- * The limit that an operation of a document exceeds, or all operations together that of selections, once fragments are
- * expanded. Visits each node of the document once. A fragment within itself counts as empty, because validation refuses
- * it.
+ * The limit that an operation of a document exceeds, or all operations together that of selections,
+ * once fragments are expanded. Visits each node of the document once. A fragment within itself
+ * counts as empty, because validation refuses it.
  */
 export function findExceededLimit({ definitions }: DocumentNode): GraphQLError | undefined {
   const fragments = new Map<string, FragmentDefinitionNode>()

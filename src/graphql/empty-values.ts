@@ -11,8 +11,8 @@ import {
   type VariableDefinitionNode,
 } from 'graphql'
 
-// Clients of some languages send "", 0 and [] for what was not set. Here is the one rule for all arguments and input
-// fields that may be absent: an empty value, and null, means absent.
+// Clients of some languages send "", 0 and [] for what was not set. Here is the one rule for all
+// arguments and input fields that may be absent: an empty value, and null, means absent.
 
 /** Fields whose empty value means something else, each with its meaning. */
 export const meaningfulEmpties: Readonly<Record<string, string>> = {
@@ -22,7 +22,9 @@ export const meaningfulEmpties: Readonly<Record<string, string>> = {
   'UpdateUserInput.bannerUrl': 'removes the picture',
 }
 
-/** The arguments whose 0 is a page without items. One of them that is 0 beside the other is absent. */
+/**
+ * The arguments whose 0 is a page without items. One of them that is 0 beside the other is absent.
+ */
 const sizes: Readonly<Record<string, string>> = { first: 'last', last: 'first' }
 
 type Values = Readonly<Record<string, unknown>>
@@ -34,7 +36,10 @@ interface InputField {
 const isEmpty = (value: unknown): boolean =>
   value == null || value === '' || value === 0 || (Array.isArray(value) && value.length === 0)
 
-/** The coerced values of arguments or of an input object, without those that mean the same as absent. */
+/**
+ * The coerced values of arguments or of an input object, without those that mean the same as
+ * absent.
+ */
 export function withoutEmpty(
   fields: readonly InputField[],
   values: Values,
@@ -82,8 +87,8 @@ export function ignoreEmptyArguments(schema: GraphQLSchema): void {
 }
 
 /**
- * The variables of a request without the empty values that GraphQL itself refuses: "" for an enum, and an empty member
- * beside the other member of an input with `@oneOf`.
+ * The variables of a request without the empty values that GraphQL itself refuses: "" for an enum,
+ * and an empty member beside the other member of an input with `@oneOf`.
  */
 export function acceptEmptyVariables(
   schema: GraphQLSchema,

@@ -21,7 +21,10 @@ import type { Log } from '../log.ts'
 import { currentScope } from '../request-scope.ts'
 import type { Context } from './context.ts'
 
-/** The codes of errors in a client's document or variables. Their messages describe the document, not the server. */
+/**
+ * The codes of errors in a client's document or variables. Their messages describe the document,
+ * not the server.
+ */
 const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -31,10 +34,16 @@ const requestErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'PERSISTED_QUERY_NOT_FOUND',
 ])
 
-/** The most characters of a message. Messages of graphql-js repeat parts of the request, some in each of 100 errors. */
+/**
+ * The most characters of a message. Messages of graphql-js repeat parts of the request, some in
+ * each of 100 errors.
+ */
 export const messageLengthMax = 400
 
-/** graphql-js ends a message with the names of the schema that it suggests. No regular expression: it may be quadratic. */
+/**
+ * graphql-js ends a message with the names of the schema that it suggests. No regular expression:
+ * it may be quadratic.
+ */
 export function withoutSuggestion(message: string): string {
   const at = message.endsWith('?') ? message.lastIndexOf(' Did you mean ') : -1
   return at < 0 ? message : message.slice(0, at)
@@ -51,7 +60,10 @@ const shortened = ({ argument, message }: WrongArgument): WrongArgument => ({
   message: shorten(message),
 })
 
-/** Converts any error to one that a client may read: an allowlisted code and message, or INTERNAL_SERVER_ERROR. */
+/**
+ * Converts any error to one that a client may read: an allowlisted code and message, or
+ * INTERNAL_SERVER_ERROR.
+ */
 function publicErrorOf(error: unknown, formatted: GraphQLFormattedError): DomainError {
   const thrown = error instanceof GraphQLError ? (error.originalError ?? error) : error
   if (thrown instanceof DomainError) return thrown
@@ -74,7 +86,10 @@ function publicErrorOf(error: unknown, formatted: GraphQLFormattedError): Domain
   )
 }
 
-/** Whether a variable or literal cannot be the value of an argument, such as a null variable with a default. */
+/**
+ * Whether a variable or literal cannot be the value of an argument, such as a null variable with a
+ * default.
+ */
 const isArgumentError = ({ nodes, message }: GraphQLError): boolean =>
   nodes?.every(isValueNode) === true && message.startsWith('Argument "')
 
@@ -111,7 +126,10 @@ export function formatError(
 const secondsToWait = (code: ErrorCode, details: ErrorDetails): number | undefined =>
   details.retryAfterSeconds ?? (code === 'UNAVAILABLE' ? retryAfterSeconds : undefined)
 
-/** The error with which Apollo refuses a whole request, under the HTTP status of its code and with its Retry-After. */
+/**
+ * The error with which Apollo refuses a whole request, under the HTTP status of its code and with
+ * its Retry-After.
+ */
 export function requestError(error: DomainError): GraphQLError {
   const { code, message, details } = error
   const seconds = secondsToWait(code, details)
@@ -126,7 +144,8 @@ export function requestError(error: DomainError): GraphQLError {
 }
 
 /**
- * The status of an answer with these errors alone. That of an invalid document is 200 under `application/json`.
+ * The status of an answer with these errors alone. That of an invalid document is 200 under
+ * `application/json`.
  * @see https://graphql.github.io/graphql-over-http/draft/
  */
 export function statusOf(errors: readonly GraphQLFormattedError[], accept: string | undefined) {
@@ -138,7 +157,8 @@ export function statusOf(errors: readonly GraphQLFormattedError[], accept: strin
 }
 
 /**
- * Logs each server error once. Answers an invalid document with status 200 if the client accepts only application/json.
+ * Logs each server error once. Answers an invalid document with status 200 if the client accepts
+ * only application/json.
  * @see https://graphql.github.io/graphql-over-http/draft/
  */
 export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
@@ -155,7 +175,8 @@ export const errorPlugin = (log: Log): ApolloServerPlugin<Context> => ({
       for (const error of errors) {
         const { code, details } = publicErrorOf(error, error.toJSON())
         if (errorCodes[code].status < 500) continue
-        // A request that took too long is logged once. No one waits for another request that has ended.
+        // A request that took too long is logged once. No one waits for another request that has
+        // ended.
         if (code === 'UNAVAILABLE' && hasRequestEnded()) continue
         log.error(
           { requestId, operation, code, path: error.path, err: details.cause },

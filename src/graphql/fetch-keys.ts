@@ -10,13 +10,17 @@ const headers = {
   connection: 'close',
 }
 
-/** Why keys could not be fetched: the end of a sentence that begins with their URL. It repeats no text of an answer. */
+/**
+ * Why keys could not be fetched: the end of a sentence that begins with their URL. It repeats no
+ * text of an answer.
+ */
 export class KeysProblem extends Error {}
 
 /**
  * Fetches a text. Follows no redirect, and reads no more than its bounds.
  * @param ended gives up the fetch.
- * @throws {KeysProblem} if the URL does not answer with status 200, within {@link fetchMsMax} and {@link bytesMax}.
+ * @throws {KeysProblem} if the URL does not answer with status 200, within {@link fetchMsMax} and
+ *   {@link bytesMax}.
  */
 export async function fetchKeys(url: string, ended: AbortSignal): Promise<string> {
   const fetching = new AbortController()

@@ -8,7 +8,10 @@ import { parseKeys } from './published-keys.ts'
 /** The least time between two fetches that tokens cause, in milliseconds. */
 const causedMs = 30_000
 
-/** How long keys stay in use while no others can be fetched, in milliseconds: an outage of a provider takes less. */
+/**
+ * How long keys stay in use while no others can be fetched, in milliseconds: an outage of a
+ * provider takes less.
+ */
 const keptMsMax = 86_400_000
 
 /** The most requests that wait for a fetch. Their bodies are unread. */
@@ -28,7 +31,10 @@ export interface KeySource {
   /** The name of the issuer or variable, for the log. */
   readonly name: string
   readonly url: string
-  /** The time after which a key that is published no longer is refused, in milliseconds. More than {@link fetchMsMax}. */
+  /**
+   * The time after which a key that is published no longer is refused, in milliseconds. More than
+   * {@link fetchMsMax}.
+   */
   readonly ageMsMax: number
 }
 
@@ -51,12 +57,15 @@ export class FetchedKeys {
 }
 
 /**
- * The published keys of one source, in memory. At most one fetch is under way, which all wait for. Whatever tokens are
- * sent, the keys are fetched by schedule and once in 30 s. Only a right answer replaces keys.
+ * The published keys of one source, in memory. At most one fetch is under way, which all wait for.
+ * Whatever tokens are sent, the keys are fetched by schedule and once in 30 s. Only a right answer
+ * replaces keys.
  */
 export class KeySet {
   private keys: FetchedKeys | undefined
-  /** When the fetch that brought or confirmed the keys began. All times are of the monotonic clock. */
+  /**
+   * When the fetch that brought or confirmed the keys began. All times are of the monotonic clock.
+   */
   private confirmedAt = 0
   private fetching: Promise<void> | undefined
   private causedAt: number | undefined
@@ -74,7 +83,10 @@ export class KeySet {
     private readonly log?: Log,
   ) {}
 
-  /** The keys that verify tokens now. Undefined before the first right answer, and a day after the last one. */
+  /**
+   * The keys that verify tokens now. Undefined before the first right answer, and a day after the
+   * last one.
+   */
   get current(): FetchedKeys | undefined {
     return performance.now() - this.confirmedAt < keptMsMax ? this.keys : undefined
   }
@@ -94,7 +106,9 @@ export class KeySet {
     clearTimeout(this.timer)
   }
 
-  /** The keys. Waits for a fetch if there are none. @throws {DomainError} UNAVAILABLE if it fails. */
+  /**
+   * The keys. Waits for a fetch if there are none. @throws {DomainError} UNAVAILABLE if it fails.
+   */
   async load(): Promise<FetchedKeys> {
     if (!this.current) await this.waitForFetch()
     if (this.current) return this.current
@@ -102,7 +116,8 @@ export class KeySet {
   }
 
   /**
-   * The keys that replace those that did not verify a token. Waits for a fetch that is under way or due.
+   * The keys that replace those that did not verify a token. Waits for a fetch that is under way or
+   * due.
    * @returns undefined if there are no others.
    * @throws {DomainError} UNAVAILABLE if too many requests wait.
    */
@@ -151,7 +166,8 @@ export class KeySet {
       if (signal.aborted) return
       this.noteFailure(error instanceof KeysProblem ? error.message : `failed: ${error}`)
     }
-    // A key that is withdrawn right after this fetch has begun is refused when the next one has ended.
+    // A key that is withdrawn right after this fetch has begun is refused when the next one has
+    // ended.
     const untilNextMs = begunAt + this.source.ageMsMax - fetchMsMax - performance.now()
     const retryMs = this.failures === 0 ? untilNextMs : pauseMsMin * 2 ** this.failures
     const pauseMs = Math.max(pauseMsMin, Math.min(untilNextMs, retryMs))

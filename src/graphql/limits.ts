@@ -7,7 +7,9 @@ export const limits = {
   aliases: 30,
   directives: 30,
   tokens: 2000,
-  /** Characters of a name. A response repeats an alias for each item, and errors repeat other names. */
+  /**
+   * Characters of a name. A response repeats an alias for each item, and errors repeat other names.
+   */
   name: 128,
   /** Fields and fragments of an operation after fragments are expanded. */
   selections: 2000,

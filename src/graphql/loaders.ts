@@ -67,7 +67,10 @@ const loadMembers = async <K extends string>(
 /** The name of a post: its author and id. An id with another author names no post. */
 const postKey = ({ author, id }: PostRef): string => `${author}/${id}`
 
-/** A loader by post. Equal references to a post are the same key. `read` returns values by {@link postKey}. */
+/**
+ * A loader by post. Equal references to a post are the same key. `read` returns values by
+ * {@link postKey}.
+ */
 const byPost = <V>(read: (posts: readonly PostRef[]) => Promise<ReadonlyMap<string, V>>) =>
   new DataLoader<PostRef, V | null, string>(
     async (posts) => {
@@ -109,9 +112,10 @@ type ListLoaders = {
 }
 
 /**
- * Creates the batched reads of one request. Each association of a page costs one command, for any number of items.
- * Requests share no loaders. A request replaces its loaders after every mutation.
- * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous request.
+ * Creates the batched reads of one request. Each association of a page costs one command, for any
+ * number of items. Requests share no loaders. A request replaces its loaders after every mutation.
+ * @param viewer the user whose edges the `viewer…` loaders read; undefined for an anonymous
+ *   request.
  */
 export function createLoaders(
   {

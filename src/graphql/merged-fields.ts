@@ -32,10 +32,11 @@ interface SelectedField {
 type Groups = ReadonlyMap<string, readonly SelectedField[]>
 
 /**
- * Finds two fields that cannot have one name in the answer, as the rule OverlappingFieldsCanBeMerged of graphql-js does.
- * That rule compares each pair of fields. This one compares each field with the first of its group, because all are
- * relations of equivalence within a group, so its time is proportional to the selections after fragments are expanded.
- * The document must be valid otherwise, and its selections limited.
+ * Finds two fields that cannot have one name in the answer, as the rule
+ * OverlappingFieldsCanBeMerged of graphql-js does. That rule compares each pair of fields. This one
+ * compares each field with the first of its group, because all are relations of equivalence within
+ * a group, so its time is proportional to the selections after fragments are expanded. The document
+ * must be valid otherwise, and its selections limited.
  * @see https://tech.new-work.se/graphql-overlapping-fields-can-be-merged-fast-ea6e92e0a01
  */
 export function findConflict(

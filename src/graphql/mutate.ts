@@ -34,8 +34,8 @@ interface Steps<
   /** Reads what the parsed arguments name. */
   readonly find?: (parsed: ResultsOf<Parsers>) => Promise<Found>
   /**
-   * Checks the other arguments, as the service does in `run`. Called only if an argument is wrong already, so that the
-   * error names all.
+   * Checks the other arguments, as the service does in `run`. Called only if an argument is wrong
+   * already, so that the error names all.
    * @throws {DomainError} BAD_USER_INPUT.
    */
   readonly check?: (viewer: UserId) => unknown
@@ -51,12 +51,12 @@ interface Call {
 }
 
 /**
- * Runs a mutation as the viewer, once for each clientMutationId (law L4), and then drops the loaders. Answers within 9
- * s. A mutation that has begun ends, also if the client is gone.
+ * Runs a mutation as the viewer, once for each clientMutationId (law L4), and then drops the
+ * loaders. Answers within 9 s. A mutation that has begun ends, also if the client is gone.
  * @param name the name of the mutation, part of the idempotency key.
  * @returns the result, with what payloads have in common.
- * @throws {DomainError} UNAUTHENTICATED; BAD_USER_INPUT that names all wrong arguments, without any effect; UNAVAILABLE
- *   after 9 s; the errors of the mutation.
+ * @throws {DomainError} UNAUTHENTICATED; BAD_USER_INPUT that names all wrong arguments, without any
+ *   effect; UNAVAILABLE after 9 s; the errors of the mutation.
  */
 export async function mutate<
   Input extends MutationInput,
@@ -116,7 +116,8 @@ function parseClientMutationId({ clientMutationId: id }: MutationInput): string 
   if (id.length > idLengthMax) {
     throw badInput(argument, `must be at most ${idLengthMax} characters`)
   }
-  // MongoDB stores every unpaired surrogate as the same character, so two different ids would be equal.
+  // MongoDB stores every unpaired surrogate as the same character, so two different ids would be
+  // equal.
   const problem = unicodeProblem(id)
   if (problem) throw badInput(argument, problem)
   return id

@@ -10,7 +10,10 @@ export const isObject = (value: unknown): value is Fields =>
 /** The members of a request that name a document: of GraphQL over HTTP, and of Relay. */
 const idFields = ['documentId', 'doc_id', 'id'] as const
 
-/** Everything by which the body of a request names its document. It decides which document is executed. */
+/**
+ * Everything by which the body of a request names its document. It decides which document is
+ * executed.
+ */
 export interface DocumentName {
   readonly query: unknown
   /** The values of {@link idFields}. */
@@ -34,7 +37,9 @@ export function readDocumentName(body: Fields): DocumentName | undefined {
   return typeof hash === 'string' ? { ...name, hash } : undefined
 }
 
-/** How a request names its document. @throws {DomainError} BAD_REQUEST for a name of another form. */
+/**
+ * How a request names its document. @throws {DomainError} BAD_REQUEST for a name of another form.
+ */
 export function readName(request: FastifyRequest): DocumentName {
   const name = readDocumentName(readMembers(request))
   if (!name) throw badName('extensions.persistedQuery must have version 1 and a sha256Hash')
@@ -44,8 +49,8 @@ export function readName(request: FastifyRequest): DocumentName {
 /**
  * The text of the document that a request names, if it is a trusted one.
  * @returns undefined if the document is in the request, or among those that clients stored.
- * @throws {DomainError} BAD_REQUEST for two names; PERSISTED_QUERY_NOT_IN_LIST for a name that is not in the list, and
- * for each other document where only trusted ones are executed.
+ * @throws {DomainError} BAD_REQUEST for two names; PERSISTED_QUERY_NOT_IN_LIST for a name that is
+ * not in the list, and for each other document where only trusted ones are executed.
  */
 export function findTrusted(
   { query, ids, hash }: DocumentName,
@@ -73,7 +78,9 @@ const notInList = () =>
     'The document is not one of the trusted documents of this server',
   )
 
-/** The parameters of requests that are being read. A poll has a long one, and several steps read it. */
+/**
+ * The parameters of requests that are being read. A poll has a long one, and several steps read it.
+ */
 const parameters = new WeakMap<FastifyRequest, URLSearchParams>()
 
 /** The parameters of the URL of a request. */

@@ -23,7 +23,10 @@ import type { Subject } from '../users/subject.ts'
 import { standInOf } from '../users/subjects.ts'
 import type { Context } from './context.ts'
 
-/** The object that a global id names. The id of a post contains its author, part of the shard key (law L5). */
+/**
+ * The object that a global id names. The id of a post contains its author, part of the shard key
+ * (law L5).
+ */
 export type NodeRef =
   | { readonly type: 'User'; readonly account: UserId }
   | { readonly type: 'Viewer' }
@@ -122,7 +125,10 @@ export function parsePostNodeId(argument: string, text: string): PostRef {
 /** A user as a client names it: by the account, or by the handle. */
 export type UserName = { readonly account: UserId } | { readonly handle: Handle }
 
-/** @throws {DomainError} BAD_USER_INPUT if the reference is neither the global id of a user nor a handle. */
+/**
+ * @throws {DomainError} BAD_USER_INPUT if the reference is neither the global id of a user nor a
+ *   handle.
+ */
 export function parseUserRef(argument: string, { id, handle }: UserRef): UserName {
   if (id == null) return { handle: parseHandle(`${argument}.handle`, handle ?? '') }
   const ref = parseNodeId(`${argument}.id`, id)
@@ -131,9 +137,9 @@ export function parseUserRef(argument: string, { id, handle }: UserRef): UserNam
 }
 
 /**
- * The account that a client names, also by a handle that it gave up and keeps: the client has not seen the new one yet, and
- * a repeat means what the first request meant. A handle without an account stands for an account that does not exist. One
- * command for a handle.
+ * The account that a client names, also by a handle that it gave up and keeps: the client has not
+ * seen the new one yet, and a repeat means what the first request meant. A handle without an
+ * account stands for an account that does not exist. One command for a handle.
  */
 export async function findAccount({ loaders }: Context, name: UserName): Promise<UserId> {
   if ('account' in name) return name.account

@@ -10,7 +10,10 @@ interface Node {
   readonly id: string
 }
 
-/** Reads the objects of each type together, with all selected fields. Those that the viewer may not see are absent. */
+/**
+ * Reads the objects of each type together, with all selected fields. Those that the viewer may not
+ * see are absent.
+ */
 const readers: {
   readonly [Type in NodeRef['type']]: (
     ctx: Context,
@@ -43,9 +46,9 @@ const readers: {
 const types = Object.keys(readers) as readonly NodeRef['type'][]
 
 /**
- * Reads objects by their global ids, in the order of `ids`. Null for an object that does not exist, also if a post exists
- * under another author, for an object that a block hides, for another viewer, and for a text that is no global id. Reads
- * all objects of a type together.
+ * Reads objects by their global ids, in the order of `ids`. Null for an object that does not exist,
+ * also if a post exists under another author, for an object that a block hides, for another viewer,
+ * and for a text that is no global id. Reads all objects of a type together.
  */
 export async function readNodes(ctx: Context, ids: readonly string[], selection: Selection) {
   const refs = ids.flatMap((id) => findNodeRef(id) ?? [])

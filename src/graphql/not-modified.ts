@@ -6,8 +6,8 @@ import { actForHeader } from './act-for.ts'
 const decidingHeaders = ['Authorization', actForHeader, 'Accept', 'accept-encoding']
 
 /**
- * Gives answers to GET requests of viewers an entity tag, and answers 304 to clients that have the answer. Sends no
- * command. Call it before the route is added.
+ * Gives answers to GET requests of viewers an entity tag, and answers 304 to clients that have the
+ * answer. Sends no command. Call it before the route is added.
  */
 export function answerNotModified(http: FastifyInstance): void {
   http.addHook('onSend', async (request, reply, payload) => {

@@ -13,8 +13,9 @@ const entryBytes = 300
 const bytesPerPrice = 10
 
 /**
- * The documents that clients stored by their hashes, in the memory of this process, with a bound in bytes. Apollo stores
- * a document after it has passed all limits. A document over 32 KB is not stored, so its client sends it each time.
+ * The documents that clients stored by their hashes, in the memory of this process, with a bound in
+ * bytes. Apollo stores a document after it has passed all limits. A document over 32 KB is not
+ * stored, so its client sends it each time.
  */
 export class PersistedDocuments {
   private readonly texts = new LRUCache<string, string>({
@@ -53,8 +54,8 @@ export class PersistedDocuments {
   }
 
   /**
-   * The cost of storing a document, so that a client cannot remove those of other clients cheaply. 0 if it is stored, or
-   * will not be.
+   * The cost of storing a document, so that a client cannot remove those of other clients cheaply.
+   * 0 if it is stored, or will not be.
    */
   priceOf(hash: string, text: string): number {
     const bytes = Buffer.byteLength(text)
@@ -63,8 +64,8 @@ export class PersistedDocuments {
 }
 
 /**
- * Matches each URL with a parameter `query`, whose name may be encoded, and few others. A part of the URL belongs to one
- * match at most, so a long URL takes no longer than its length.
+ * Matches each URL with a parameter `query`, whose name may be encoded, and few others. A part of
+ * the URL belongs to one match at most, so a long URL takes no longer than its length.
  */
 const mayHaveQuery = /[?&](?:query=|[^=&?]*%)/
 

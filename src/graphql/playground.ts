@@ -113,7 +113,8 @@ mutation BobFails {
 const headersOf = ({ as }: Example) => JSON.stringify({ Authorization: `Dev ${as}` }, null, 2)
 
 /**
- * GraphiQL as one page without external resources, with a tab for each example and a field for the Authorization header.
+ * GraphiQL as one page without external resources, with a tab for each example and a field for the
+ * Authorization header.
  */
 export function playgroundPage(): string {
   const [first] = examples
@@ -140,8 +141,8 @@ export function playgroundPage(): string {
 const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1" />'
 
 /**
- * A tab moves when it gets the focus, so that the first click on it would be lost. On a phone, the answer is below the
- * query.
+ * A tab moves when it gets the focus, so that the first click on it would be lost. On a phone, the
+ * answer is below the query.
  */
 const style = `<style>
   .graphiql-tab { transform: none !important }
@@ -155,7 +156,10 @@ const style = `<style>
   }
 </style>`
 
-/** GraphiQL stores its tabs at once, but the current query after the first edit. Without it, a reload adds an empty tab. */
+/**
+ * GraphiQL stores its tabs at once, but the current query after the first edit. Without it, a
+ * reload adds an empty tab.
+ */
 const restoreTab = `<script>
   const { tabs = [], activeTabIndex } = JSON.parse(localStorage.getItem('graphiql:tabState') ?? '{}')
   for (const name of tabs[activeTabIndex] ? ['query', 'variables', 'headers'] : []) {

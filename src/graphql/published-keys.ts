@@ -18,7 +18,8 @@ export interface PublishedKeys {
 }
 
 /**
- * Reads a set of published keys. A key that is malformed, weak or secret is left out, and the others are used.
+ * Reads a set of published keys. A key that is malformed, weak or secret is left out, and the
+ * others are used.
  * @throws {KeysProblem} if the text is no set of keys, or one of too many.
  */
 export function parseKeys(text: string): PublishedKeys {

@@ -22,7 +22,9 @@ export interface RateLimitState {
 export interface Client {
   /** The key of its own buckets. */
   readonly client: string
-  /** The key of further buckets, which a request must not exceed either. Undefined: there are none. */
+  /**
+   * The key of further buckets, which a request must not exceed either. Undefined: there are none.
+   */
   readonly crowd: string | undefined
   /** Whether its limits are those of a server that acts for users. */
   readonly isServer: boolean
@@ -38,8 +40,9 @@ export interface Charged {
 }
 
 /**
- * The client of a request: the address of an anonymous one, or the viewer, who shares the buckets of the address with
- * others, or the server that acts for its users. A user of it may use no more than a viewer, so that others can go on.
+ * The client of a request: the address of an anonymous one, or the viewer, who shares the buckets
+ * of the address with others, or the server that acts for its users. A user of it may use no more
+ * than a viewer, so that others can go on.
  */
 export function clientOf(sender: Charged | undefined, address: string): Client {
   if (!sender) {
@@ -57,7 +60,10 @@ export function clientOf(sender: Charged | undefined, address: string): Client {
 /** Some proxies add a port, and brackets around an IPv6 address before it. */
 const written = /^([\d.]+)(?::\d+)?$|^\[(.+)\](?::\d+)?$/
 
-/** Of sorts of IPv6 addresses with an IPv4 address inside: where it begins, in bytes, and whether its bits are inverted. */
+/**
+ * Of sorts of IPv6 addresses with an IPv4 address inside: where it begins, in bytes, and whether
+ * its bits are inverted.
+ */
 const embedded: Readonly<Record<string, readonly [from: number, mask: number]>> = {
   ipv4Mapped: [12, 0],
   // SIIT and NAT64, which translate IPv4.
@@ -69,8 +75,8 @@ const embedded: Readonly<Record<string, readonly [from: number, mask: number]>> 
 }
 
 /**
- * An IPv4 address, also one within an IPv6 address, or the first 64 bits of an IPv6 address, which one client usually has
- * for itself. One key for all texts that are no address.
+ * An IPv4 address, also one within an IPv6 address, or the first 64 bits of an IPv6 address, which
+ * one client usually has for itself. One key for all texts that are no address.
  */
 function networkOf(address: string): string {
   const kept = networks.get(address)
@@ -147,7 +153,10 @@ export class MemoryStore implements TokenStore {
 /** How long no further warning is logged, in milliseconds. */
 const quietMs = 10_000
 
-/** The buckets of the database. While it does not answer, those of this process, with a warning every 10 s at most. */
+/**
+ * The buckets of the database. While it does not answer, those of this process, with a warning
+ * every 10 s at most.
+ */
 export class SharedStore implements TokenStore {
   private readonly own: MemoryStore
   private warnedMs = Number.NEGATIVE_INFINITY
@@ -228,7 +237,10 @@ export class RateLimiter {
     }
   }
 
-  /** The most mutations that a client may send at once: with more, it would wait for ever. Sends no command. */
+  /**
+   * The most mutations that a client may send at once: with more, it would wait for ever. Sends no
+   * command.
+   */
   mutationsMax({ crowd, isServer }: Client): number {
     const { limits, crowdLimits } = isServer ? this.servers : this.viewers
     if (limits.mutations === 0) return Number.POSITIVE_INFINITY
@@ -238,9 +250,10 @@ export class RateLimiter {
   }
 
   /**
-   * Takes mutations and cost from the buckets of a client and of its crowd. A refused request takes no cost, and nothing
-   * from the crowd. The commands of the store, or none if the crowd has too few tokens. Requests that are charged at the
-   * same time may pass a crowd that has enough for one of them.
+   * Takes mutations and cost from the buckets of a client and of its crowd. A refused request takes
+   * no cost, and nothing from the crowd. The commands of the store, or none if the crowd has too
+   * few tokens. Requests that are charged at the same time may pass a crowd that has enough for one
+   * of them.
    * @returns undefined without limits.
    */
   async charge({ client, crowd, isServer }: Client, wanted: Wanted): Promise<Charge | undefined> {

@@ -38,11 +38,11 @@ export interface ReadDocumentsParts {
 const unknownNamePrice = 1
 
 /**
- * Finds the document of each GraphQL request, and refuses invalid ones. A document that the server has not checked lately
- * is charged before it is parsed, and refused unread if the client has used up its limit. Variables of a large request are
- * charged before they are read. The operation is charged the rest of its cost. Trusted documents are free. No command, or
- * that of the store of rate limits for a new document and for a large request.
- * Call it before the route is added.
+ * Finds the document of each GraphQL request, and refuses invalid ones. A document that the server
+ * has not checked lately is charged before it is parsed, and refused unread if the client has used
+ * up its limit. Variables of a large request are charged before they are read. The operation is
+ * charged the rest of its cost. Trusted documents are free. No command, or that of the store of
+ * rate limits for a new document and for a large request. Call it before the route is added.
  */
 export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts): void {
   const { schema, introspection, persisted, trusted, limiter, senderOf } = parts
@@ -100,10 +100,15 @@ export function readDocuments(http: FastifyInstance, parts: ReadDocumentsParts):
   })
 }
 
-/** The bytes of a request whose variables are read before anything is charged, and those of one unit above that. */
+/**
+ * The bytes of a request whose variables are read before anything is charged, and those of one unit
+ * above that.
+ */
 const [freeBytes, bytesPerPrice] = [4_000, 500]
 
-/** The cost of reading the variables of a large request. The cost of a good operation includes it. */
+/**
+ * The cost of reading the variables of a large request. The cost of a good operation includes it.
+ */
 function priceOfVariables({ bodyBytes, url }: FastifyRequest): number {
   const bytes = bodyBytes + url.length
   return bytes <= freeBytes ? 0 : Math.ceil(bytes / bytesPerPrice)
@@ -151,7 +156,10 @@ const bytesMax = 16 * 1024 ** 2
 /** What a token takes with its links, its nodes and their locations, at most. */
 const tokenBytes = 600
 
-/** The most characters of a text that is a key itself. Texts of other clients may differ from a longer one in its end alone. */
+/**
+ * The most characters of a text that is a key itself. Texts of other clients may differ from a
+ * longer one in its end alone.
+ */
 const keyLengthMax = 4_000
 
 /** The valid documents that clients sent last, by their texts, with a bound in bytes. */
@@ -177,13 +185,16 @@ class DocumentCache {
   }
 }
 
-/** No text is the hash of another. An unpaired surrogate is hashed as U+FFFD, so such a text is its own key. */
+/**
+ * No text is the hash of another. An unpaired surrogate is hashed as U+FFFD, so such a text is its
+ * own key.
+ */
 const keyOf = (text: string): string =>
   text.length <= keyLengthMax || !text.isWellFormed() ? text : hashOf(text)
 
 /**
- * The bytes of a document in memory: its nodes, and what their locations keep, which are its text and its tokens.
- * Comments and white space are in no node.
+ * The bytes of a document in memory: its nodes, and what their locations keep, which are its text
+ * and its tokens. Comments and white space are in no node.
  */
 function sizeOf(document: DocumentNode): number {
   let bytes = 2 * (document.loc?.source.body.length ?? 0)

@@ -13,8 +13,8 @@ interface Window {
 }
 
 /**
- * Logs why requests are refused with UNAUTHENTICATED: of each kind, the first five in a minute. The first line after that
- * says how many were left out. No line has more of a token than names.
+ * Logs why requests are refused with UNAUTHENTICATED: of each kind, the first five in a minute. The
+ * first line after that says how many were left out. No line has more of a token than names.
  */
 export class RefusalLog {
   private readonly windows = new Map<ProblemKind, Window>()
@@ -30,7 +30,10 @@ export class RefusalLog {
     this.log.info({ requestId, problem, ...(suppressed > 0 && { suppressed }) }, 'sign-in refused')
   }
 
-  /** @returns how many lines have been left out since the last one. Undefined if this one is left out too. */
+  /**
+   * @returns how many lines have been left out since the last one. Undefined if this one is left
+   *   out too.
+   */
   private count(kind: ProblemKind): number | undefined {
     const now = performance.now()
     const window = this.windows.get(kind)

@@ -5,7 +5,10 @@ import type { Charge } from './rate-limit.ts'
 export class RequestState {
   private charged: { readonly cost: number; readonly charge: Charge | undefined } | undefined
   private failure: Error | undefined
-  /** Whether the client must act on the answer, also if it had an equal one before. Then it has no entity tag. */
+  /**
+   * Whether the client must act on the answer, also if it had an equal one before. Then it has no
+   * entity tag.
+   */
   isNews = false
 
   /** Notes the news of an answer. */
@@ -28,7 +31,10 @@ export class RequestState {
     this.failure = error
   }
 
-  /** Called by the resolver of the answer, so that nothing is read again. @throws what {@link noteFailure} noted. */
+  /**
+   * Called by the resolver of the answer, so that nothing is read again. @throws what
+   * {@link noteFailure} noted.
+   */
   throwFailure(): void {
     if (this.failure) throw this.failure
   }

@@ -12,7 +12,10 @@ import { ignoreEmptyArguments } from './empty-values.ts'
 import { mergePrices } from './prices.ts'
 import { traceRootFields } from './trace.ts'
 
-/** Builds the executable schema from the APIs of all features. It holds their prices as an extension. */
+/**
+ * Builds the executable schema from the APIs of all features. It holds their prices as an
+ * extension.
+ */
 export function createSchema(): GraphQLSchema {
   const all = Object.values(apis)
   const schema = buildSchemaSync({

@@ -9,7 +9,10 @@ import {
 } from 'graphql'
 import { collectSubfields } from 'graphql/execution/collectFields.js'
 
-/** The selected fields below a field, with fragments, aliases and directives resolved. `__typename` is left out. */
+/**
+ * The selected fields below a field, with fragments, aliases and directives resolved. `__typename`
+ * is left out.
+ */
 export interface Selection {
   /** Whether the field itself is selected, whatever is selected below it. */
   readonly isSelected: boolean

@@ -62,8 +62,8 @@ export interface ServerParts {
 }
 
 /**
- * How long an idle connection stays open. Longer than balancers keep their own: 60 s of nginx and AWS, 600 s of Google.
- * Otherwise their clients get 502 when both close at once.
+ * How long an idle connection stays open. Longer than balancers keep their own: 60 s of nginx and
+ * AWS, 600 s of Google. Otherwise their clients get 502 when both close at once.
  */
 const keepAliveMs = 620_000
 
@@ -73,7 +73,9 @@ export interface FeedServer {
   readonly requests: OpenRequests
 }
 
-/** The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`. */
+/**
+ * The HTTP server: `/graphql`, `/healthz`, `/readyz`, and outside production the playground at `/`.
+ */
 export async function createServer(parts: ServerParts): Promise<FeedServer> {
   const unreadable = new UnreadableRequests()
   const { trustedProxies } = parts.config.http
@@ -102,7 +104,8 @@ export async function createServer(parts: ServerParts): Promise<FeedServer> {
   })
   unreadable.watch(http.server)
   const { production, operations } = parts.config
-  // First, because a request that waits behind another one leaves nothing behind when its connection ends.
+  // First, because a request that waits behind another one leaves nothing behind when its
+  // connection ends.
   limitPipelining(http)
   const requests = new OpenRequests(http, parts.readiness)
   logRequests(http, { log: parts.log, production, slowMs: operations.slowMs })

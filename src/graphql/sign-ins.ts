@@ -30,8 +30,9 @@ interface SignInServices {
 }
 
 /**
- * Who sends each request: its token is verified once, and its account is looked up once. A token with the scope `act-for`
- * may name the user that the request acts for, instead of its own subject. No other token may.
+ * Who sends each request: its token is verified once, and its account is looked up once. A token
+ * with the scope `act-for` may name the user that the request acts for, instead of its own subject.
+ * No other token may.
  */
 export class SignIns {
   constructor(
@@ -42,7 +43,8 @@ export class SignIns {
   ) {}
 
   /**
-   * Verifies the token of a request to /graphql before the request takes a place, since the token may wait for keys.
+   * Verifies the token of a request to /graphql before the request takes a place, since the token
+   * may wait for keys.
    * @returns undefined if there is nothing to wait for.
    */
   prepare(request: FastifyRequest): Promise<unknown> | undefined {
@@ -52,8 +54,9 @@ export class SignIns {
   }
 
   /**
-   * What the token of a request says, at once if it can. No command. The log learns why a token is refused. Rejects with
-   * {DomainError} UNAUTHENTICATED, or UNAVAILABLE without the keys that verify it.
+   * What the token of a request says, at once if it can. No command. The log learns why a token is
+   * refused. Rejects with {DomainError} UNAUTHENTICATED, or UNAVAILABLE without the keys that
+   * verify it.
    */
   verify(request: FastifyRequest): SignedIn | undefined | Promise<SignedIn | undefined> {
     request.signedIn ??= this.read(request)
@@ -75,10 +78,11 @@ export class SignIns {
   }
 
   /**
-   * The sender of a request, which the log then knows. The commands of {@link Subjects.load}: mostly none. One command if
-   * a server acts for an account by its id.
-   * @throws {GraphQLError} with the status of UNAUTHENTICATED, UNAVAILABLE, or what is wrong with Feedline-Act-For:
-   *   FORBIDDEN without the scope, BAD_REQUEST, NOT_FOUND without the account, or RATE_LIMITED.
+   * The sender of a request, which the log then knows. The commands of {@link Subjects.load}:
+   * mostly none. One command if a server acts for an account by its id.
+   * @throws {GraphQLError} with the status of UNAUTHENTICATED, UNAVAILABLE, or what is wrong with
+   *   Feedline-Act-For: FORBIDDEN without the scope, BAD_REQUEST, NOT_FOUND without the account, or
+   *   RATE_LIMITED.
    */
   find(request: FastifyRequest): Promise<Sender> {
     request.sender ??= this.readSender(request).catch((error: unknown) => {
@@ -128,7 +132,8 @@ export class SignIns {
       const subject = { ...actsFor[0], sub: named.sub }
       return { subject, viewer: await this.viewerOf(subject), isByAccount: false }
     }
-    // Charged before it is read, because a server may name any number of accounts that do not exist.
+    // Charged before it is read, because a server may name any number of accounts that do not
+    // exist.
     const client = clientOf({ viewer: standInOf(server), server, isActing: false }, '')
     const charge = await this.limiter.charge(client, { cost: commandPrice, mutations: 0 })
     if (charge?.refusal) throw charge.refusal

@@ -15,7 +15,10 @@ const publicTexts: Readonly<Partial<Record<ProblemKind, string>>> = {
   expired: 'the token has expired',
 }
 
-/** Why a token is refused, as the end of a sentence that begins with the token. It shows no more of it than names. */
+/**
+ * Why a token is refused, as the end of a sentence that begins with the token. It shows no more of
+ * it than names.
+ */
 export class TokenProblem extends Error {
   constructor(
     readonly kind: ProblemKind,
@@ -72,8 +75,8 @@ const typeNameOf = (value: unknown): string =>
         : `a ${typeof value}`
 
 /**
- * What is wrong with a token whatever its signature is, so that the keys need not be asked. jose checks the same again for
- * published keys, but not that a token has no `iss`.
+ * What is wrong with a token whatever its signature is, so that the keys need not be asked. jose
+ * checks the same again for published keys, but not that a token has no `iss`.
  */
 export function problemOf(
   { alg, claims }: UnverifiedToken,
@@ -111,8 +114,8 @@ function timeProblem(claims: JWTPayload): TokenProblem | undefined {
 }
 
 /**
- * Several issuers may share published keys, so without AUTH_ISSUER a token with `iss` could be of any of them. Who knows a
- * secret can write any `iss`, so there it says nothing.
+ * Several issuers may share published keys, so without AUTH_ISSUER a token with `iss` could be of
+ * any of them. Who knows a secret can write any `iss`, so there it says nothing.
  */
 function issuerProblem(iss: unknown, source: TokenSource): TokenProblem | undefined {
   const texts = issuerTexts(source)

@@ -12,7 +12,8 @@ export const tracePlugin: ApolloServerPlugin<Context> = {
     let end = (_error: string | undefined) => {}
     return {
       executionDidStart: async ({ operation: definition, operationName, contextValue }) => {
-        // Execution itself refuses a document without the requested operation, and Apollo types it as present.
+        // Execution itself refuses a document without the requested operation, and Apollo types it
+        // as present.
         const operation = (definition as typeof definition | undefined)?.operation
         if (!operation) return
         const name = operationLabelOf(operationName ?? undefined, contextValue.viewer !== undefined)

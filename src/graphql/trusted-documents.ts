@@ -41,7 +41,10 @@ export class TrustedDocuments {
     return this.texts.size
   }
 
-  /** The text by an id of the file, or by the SHA-256 of the text. `sha256:` may be in front of either. */
+  /**
+   * The text by an id of the file, or by the SHA-256 of the text. `sha256:` may be in front of
+   * either.
+   */
   find(id: string): string | undefined {
     return this.byId.get(id) ?? this.byId.get(id.replace(/^sha256:/, ''))
   }
@@ -64,8 +67,8 @@ export class TrustedDocuments {
 export const hashOf = (text: string): string => hash('sha256', text)
 
 /**
- * Reads the file of TRUSTED_DOCUMENTS and validates its documents by the schema and the limits of documents. In
- * production, no other document is executed.
+ * Reads the file of TRUSTED_DOCUMENTS and validates its documents by the schema and the limits of
+ * documents. In production, no other document is executed.
  * @throws {ConfigError} that names the variable, and the id of each document that is wrong.
  */
 export async function loadTrustedDocuments(

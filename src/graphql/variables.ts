@@ -13,8 +13,8 @@ import { shorten, withoutSuggestion } from './errors.ts'
 const wrongMax = 20
 
 /**
- * Finds what graphql-js refuses in the variables of a request: the first 20 places, each by the path from the name of its
- * variable, such as `input.text`. Sends no command.
+ * Finds what graphql-js refuses in the variables of a request: the first 20 places, each by the
+ * path from the name of its variable, such as `input.text`. Sends no command.
  */
 export function findWrongVariables(
   schema: GraphQLSchema,

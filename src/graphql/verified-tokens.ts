@@ -6,7 +6,9 @@ import type { SignedIn } from '../users/subject.ts'
 /** The most bytes of all verified tokens in memory. */
 const bytesMax = 8 * 1024 ** 2
 
-/** What a token takes beside texts and sets: its digest, and the parts of the cache that hold it. */
+/**
+ * What a token takes beside texts and sets: its digest, and the parts of the cache that hold it.
+ */
 const tokenBytes = 600
 
 /** What a set of a few names takes. Tokens without a role or scope share one. */
@@ -35,7 +37,10 @@ interface Verification extends VerifiedToken {
   readonly verifiedAt: number
 }
 
-/** Whether a verification counts now. Not if the clock was set back since, nor if its key may have been withdrawn. */
+/**
+ * Whether a verification counts now. Not if the clock was set back since, nor if its key may have
+ * been withdrawn.
+ */
 function counts({ verifiedAt, expiresAt, keys }: Verification): boolean {
   if (keys?.isCurrent === false) return false
   const now = Date.now()
@@ -43,8 +48,8 @@ function counts({ verifiedAt, expiresAt, keys }: Verification): boolean {
 }
 
 /**
- * Keeps verified tokens by their digest, for a minute, and never beyond their expiry. Keeps no token and no refusal.
- * A verification takes at least ten times as long as a digest.
+ * Keeps verified tokens by their digest, for a minute, and never beyond their expiry. Keeps no
+ * token and no refusal. A verification takes at least ten times as long as a digest.
  */
 export function cacheVerified(
   verify: (token: string) => VerifiedToken | Promise<VerifiedToken>,

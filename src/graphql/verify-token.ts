@@ -36,10 +36,11 @@ import { cacheVerified, type VerifiedToken, type VerifyToken } from './verified-
 const candidatesMax = 4
 
 /**
- * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens. The main keys verify those
- * of AUTH_ISSUER. Only a token that the keys in memory do not verify may wait for other keys.
- * @returns undefined without any keys. Otherwise a function that throws {DomainError} UNAUTHENTICATED for a token that it
- * cannot verify, and UNAVAILABLE if the keys cannot be fetched.
+ * Verifies tokens. The keys, audience and algorithms of a listed issuer alone verify its tokens.
+ * The main keys verify those of AUTH_ISSUER. Only a token that the keys in memory do not verify may
+ * wait for other keys.
+ * @returns undefined without any keys. Otherwise a function that throws {DomainError}
+ * UNAUTHENTICATED for a token that it cannot verify, and UNAVAILABLE if the keys cannot be fetched.
  */
 export function createVerify(
   auth: AuthConfig,
@@ -92,7 +93,9 @@ export function createVerify(
   })
 }
 
-/** At once by a secret, unless the header of the token has critical members, which few tokens have. */
+/**
+ * At once by a secret, unless the header of the token has critical members, which few tokens have.
+ */
 type Verify = (token: string, unverified: UnverifiedToken) => VerifiedToken | Promise<VerifiedToken>
 type ReadingRule = Pick<ClaimRule, 'issuer' | 'actsFor'>
 
@@ -140,7 +143,10 @@ function createVerifier(source: TokenSource, rule: ReadingRule, keySet?: KeySet)
 
 type Verified = Pick<JWTVerifyResult, 'payload'> & { readonly keys?: FetchedKeys }
 
-/** Asks for other keys if those in memory do not verify the token: they may have been changed, also under the same name. */
+/**
+ * Asks for other keys if those in memory do not verify the token: they may have been changed, also
+ * under the same name.
+ */
 async function verifyBySet(
   token: string,
   keySet: KeySet,

@@ -13,8 +13,8 @@ export interface Admin extends AsyncDisposable {
 }
 
 /**
- * Serves `/metrics`, `/livez` and `/readyz` apart from the public address. It has no authentication: bind it to an
- * address that only operators reach.
+ * Serves `/metrics`, `/livez` and `/readyz` apart from the public address. It has no
+ * authentication: bind it to an address that only operators reach.
  * @throws {Error} one sentence, if the port is in use.
  */
 export async function startAdmin(

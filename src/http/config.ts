@@ -12,7 +12,10 @@ import {
 export interface OperationsConfig {
   /** The listener for metrics and probes, apart from the public address. */
   readonly admin: { readonly host: string; readonly port: number }
-  /** How long the process still serves after a signal, while its readiness says 503, in milliseconds. */
+  /**
+   * How long the process still serves after a signal, while its readiness says 503, in
+   * milliseconds.
+   */
   readonly drainMs: number
   /** How long it may take to stop after that, in milliseconds. */
   readonly stopMs: number
@@ -33,13 +36,22 @@ const productionDrainSeconds = 10
 /** In production, a scraper needs to know the port. It is that of the image. */
 const productionAdminPort = 4001
 
-/** In this time a request of the standard length is answered, and then jobs and the database are closed. */
+/**
+ * In this time a request of the standard length is answered, and then jobs and the database are
+ * closed.
+ */
 const stopMs = 15_000
 
-/** A request of the largest size, and the largest answer, pass in this time through a phone's slow network. */
+/**
+ * A request of the largest size, and the largest answer, pass in this time through a phone's slow
+ * network.
+ */
 const receiveMs = 30_000
 
-/** Twice the slowest page of the benchmarks under load. The histogram of durations has every other bound. */
+/**
+ * Twice the slowest page of the benchmarks under load. The histogram of durations has every other
+ * bound.
+ */
 const slowMs = 1_000
 
 /** The environment variables of operation, with their texts for docs/reference/configuration.md. */

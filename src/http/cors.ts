@@ -7,7 +7,9 @@ const exposedHeaders = [
   ...['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'],
 ]
 
-/** How long a browser may keep the answer to a preflight, in seconds. Chromium keeps none longer. */
+/**
+ * How long a browser may keep the answer to a preflight, in seconds. Chromium keeps none longer.
+ */
 const preflightSecondsMax = 7_200
 
 /** Headers that pages may not send: servers alone act for users. */
@@ -16,8 +18,8 @@ const serverHeaders: readonly string[] = ['feedline-act-for']
 const localOrigin = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
 
 /**
- * Lets pages of these origins send requests and read their answers. Outside production also pages of this computer, on
- * any port. Call it before other hooks, so that pages can read every refusal.
+ * Lets pages of these origins send requests and read their answers. Outside production also pages
+ * of this computer, on any port. Call it before other hooks, so that pages can read every refusal.
  */
 export async function allowOrigins(
   http: FastifyInstance,

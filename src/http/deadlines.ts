@@ -6,8 +6,8 @@ export interface Deadline {
 }
 
 /**
- * Ends what is not over at its deadline. One timer serves all, because a timer for each request costs more than all else
- * that is done for its deadline.
+ * Ends what is not over at its deadline. One timer serves all, because a timer for each request
+ * costs more than all else that is done for its deadline.
  */
 export class Deadlines {
   private readonly pending = new Set<Deadline>()
@@ -15,7 +15,10 @@ export class Deadlines {
   /** When the timer fires. */
   private firesAt = Number.POSITIVE_INFINITY
 
-  /** @param outside runs work outside of the request that is being served, to which other deadlines do not belong. */
+  /**
+   * @param outside runs work outside of the request that is being served, to which other deadlines
+   *   do not belong.
+   */
   constructor(private readonly outside: (work: () => void) => void) {}
 
   add(deadline: Deadline): void {

@@ -21,9 +21,10 @@ export class RefusedBody extends Error {
 }
 
 /**
- * Reads bodies of JSON in UTF-8 only, the encoding of JSON, because other bytes would become replacement characters.
- * Refuses compressed bodies, other types and other charsets with status 415, and other bytes and a list of operations
- * with 400. An empty `query` or `operationName` counts as absent, since some clients send both always.
+ * Reads bodies of JSON in UTF-8 only, the encoding of JSON, because other bytes would become
+ * replacement characters. Refuses compressed bodies, other types and other charsets with status
+ * 415, and other bytes and a list of operations with 400. An empty `query` or `operationName`
+ * counts as absent, since some clients send both always.
  */
 export function readJsonBodies(http: FastifyInstance): void {
   const parseJson = http.getDefaultJsonParser('error', 'error')
@@ -73,8 +74,8 @@ function withoutEmpty(body: unknown): unknown {
 }
 
 /**
- * Removes empty parameters of a GraphQL request from a URL, also variables and extensions of null, since some clients
- * send each parameter always.
+ * Removes empty parameters of a GraphQL request from a URL, also variables and extensions of null,
+ * since some clients send each parameter always.
  */
 export function withoutEmptyParameters(url: string): string {
   const start = `${graphqlPath}?`

@@ -5,7 +5,8 @@ import { shown } from '../lib/shown.ts'
  * Begins to listen.
  * @param prefix the beginning of the names of the environment variables, for errors.
  * @returns the URL, without a slash at the end.
- * @throws {Error} one sentence that names the variable, if the address cannot be used. The server is closed then.
+ * @throws {Error} one sentence that names the variable, if the address cannot be used. The server
+ *   is closed then.
  */
 export async function listenOn(
   http: FastifyInstance,

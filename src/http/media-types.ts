@@ -8,8 +8,9 @@ const [modern, legacy] = ['application/graphql-response+json', 'application/json
 export type MediaType = typeof modern | typeof legacy
 
 /**
- * The media type of an answer: `application/graphql-response+json` if an Accept header names it and prefers no other,
- * otherwise `application/json`. Other parameters than a quality count for nothing.
+ * The media type of an answer: `application/graphql-response+json` if an Accept header names it and
+ * prefers no other, otherwise `application/json`. Other parameters than a quality count for
+ * nothing.
  * @returns undefined if the header accepts neither.
  * @see https://graphql.github.io/graphql-over-http/draft/
  */
@@ -32,8 +33,9 @@ export function mediaTypeOf(accept = ''): MediaType | undefined {
 }
 
 /**
- * Gives each JSON answer its media type, refusals too. Refuses GraphQL requests that accept none with status 406, before
- * they have an effect. Apollo, which checks the header after the effect, sees the media type of the answer in it.
+ * Gives each JSON answer its media type, refusals too. Refuses GraphQL requests that accept none
+ * with status 406, before they have an effect. Apollo, which checks the header after the effect,
+ * sees the media type of the answer in it.
  */
 export function answerInMediaType(http: FastifyInstance): void {
   http.addHook('onRequest', (request, reply, done) => {

@@ -2,7 +2,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { refuse } from './error-body.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How long cut requests have to receive their answers before their connections are closed, in milliseconds. */
+/**
+ * How long cut requests have to receive their answers before their connections are closed, in
+ * milliseconds.
+ */
 const flushMs = 200
 
 /** Requests that are not answered yet. */
@@ -10,8 +13,8 @@ export class OpenRequests {
   private readonly open = new Set<FastifyReply>()
 
   /**
-   * Watches the requests of a server. While the process stops, each answer asks the client to close its connection, so
-   * that the client sends its next request to another process.
+   * Watches the requests of a server. While the process stops, each answer asks the client to close
+   * its connection, so that the client sends its next request to another process.
    */
   constructor(
     private readonly http: FastifyInstance,
@@ -29,8 +32,8 @@ export class OpenRequests {
   }
 
   /**
-   * Stops the server: takes no connection, waits for running requests up to `withinMs` milliseconds, then answers the
-   * rest with UNAVAILABLE and closes their connections.
+   * Stops the server: takes no connection, waits for running requests up to `withinMs`
+   * milliseconds, then answers the rest with UNAVAILABLE and closes their connections.
    */
   async close(withinMs: number): Promise<void> {
     const closed = this.http.close()

@@ -20,11 +20,12 @@ const waitBounds = { expectedWaitMsMax: 500, waitMsMax: 5_000 }
 const adjustMs = 50
 
 /**
- * Bounds the requests to /graphql that are served at once, fewer while the event loop has no idle time, and the requests
- * that wait. Refuses others with UNAVAILABLE, status 503 and Retry-After, before their body is read if the queue is full
- * when they arrive. A request gives up its place when its answer is sent, whether the client reads it or not, and when
- * its client leaves.
- * @param runningMax how many requests are served at once, at most. Up to this number, every request is admitted.
+ * Bounds the requests to /graphql that are served at once, fewer while the event loop has no idle
+ * time, and the requests that wait. Refuses others with UNAVAILABLE, status 503 and Retry-After,
+ * before their body is read if the queue is full when they arrive. A request gives up its place
+ * when its answer is sent, whether the client reads it or not, and when its client leaves.
+ * @param runningMax how many requests are served at once, at most. Up to this number, every request
+ *   is admitted.
  */
 export function limitRequests(http: FastifyInstance, runningMax: number): void {
   const limit = new ConcurrencyLimit(runningMax)

@@ -5,7 +5,10 @@ import type { FastifyInstance } from 'fastify'
 import { etagOf, namesEtag } from './entity-tags.ts'
 import { policyOf } from './security-headers.ts'
 
-/** Cheap levels: 9 MB take about 0.1 s. Higher ones save an eighth of the bytes, for four times the time. */
+/**
+ * Cheap levels: 9 MB take about 0.1 s. Higher ones save an eighth of the bytes, for four times the
+ * time.
+ */
 const compressors = {
   br: (page: string) =>
     promisify(brotliCompress)(page, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } }),
@@ -38,8 +41,8 @@ class Page {
 }
 
 /**
- * Serves a large page, which is rendered at its first request and compressed once for each encoding. A browser may keep
- * it, and gets 304 while it is the same.
+ * Serves a large page, which is rendered at its first request and compressed once for each
+ * encoding. A browser may keep it, and gets 304 while it is the same.
  */
 export function servePage(
   http: FastifyInstance,

@@ -6,9 +6,10 @@ import type { FastifyInstance } from 'fastify'
 const unansweredMax = 100
 
 /**
- * Serves the requests of a connection one after another, as their answers are sent. So a client that sends many at once
- * takes one place in the queue, and the limits of one request at a time. Closes a connection with more than 100
- * unanswered requests. Call it before other hooks, so that a request that waits costs nothing else.
+ * Serves the requests of a connection one after another, as their answers are sent. So a client
+ * that sends many at once takes one place in the queue, and the limits of one request at a time.
+ * Closes a connection with more than 100 unanswered requests. Call it before other hooks, so that a
+ * request that waits costs nothing else.
  */
 export function limitPipelining(http: FastifyInstance): void {
   const unanswered = new WeakMap<Socket, Set<ServerResponse>>()

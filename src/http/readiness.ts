@@ -12,7 +12,9 @@ export class Readiness {
   private stopping = false
   private readonly answers: () => Promise<boolean>
 
-  /** @param ping sends one command. However many probes come, it is called at most twice a second. */
+  /**
+   * @param ping sends one command. However many probes come, it is called at most twice a second.
+   */
   constructor(ping: () => Promise<unknown>) {
     const answered = async () => {
       await ping()

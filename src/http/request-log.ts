@@ -15,15 +15,18 @@ declare module 'fastify' {
 /** How requests are logged. */
 export interface RequestLogging {
   readonly log: Log
-  /** Production logs every request; otherwise only slow requests are logged, unless the level is debug. */
+  /**
+   * Production logs every request; otherwise only slow requests are logged, unless the level is
+   * debug.
+   */
   readonly production: boolean
   /** From which duration on a request is slow, in milliseconds. */
   readonly slowMs: number
 }
 
 /**
- * Logs and counts each request once, when it is answered or its client has left. A line holds no token, document,
- * variable or text. Probes are left out.
+ * Logs and counts each request once, when it is answered or its client has left. A line holds no
+ * token, document, variable or text. Probes are left out.
  */
 export function logRequests(http: FastifyInstance, logging: RequestLogging): void {
   http.decorateRequest('scope', null)
@@ -77,7 +80,10 @@ function finish(scope: RequestScope, logging: RequestLogging, status: number | u
   else log.debug(line, 'request')
 }
 
-/** 12 hex digits of the SHA-256 of an account or a subject. An operator who knows it finds its lines. */
+/**
+ * 12 hex digits of the SHA-256 of an account or a subject. An operator who knows it finds its
+ * lines.
+ */
 function pseudonymOf(name: string): string {
   const kept = pseudonyms.get(name)
   if (kept !== undefined) return kept

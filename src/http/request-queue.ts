@@ -3,13 +3,16 @@ import type { ConcurrencyLimit } from './concurrency-limit.ts'
 /** How many requests are served at once, and how many wait. */
 export interface AdmissionBounds {
   /**
-   * Number of requests that are executed at once, at most. This number is admitted in any case: if fewer are executed
-   * at once, the others wait.
+   * Number of requests that are executed at once, at most. This number is admitted in any case: if
+   * fewer are executed at once, the others wait.
    */
   readonly runningMax: number
   /** Number of requests that wait for their turn. */
   readonly waitingMax: number
-  /** A request beyond `runningMax` that is expected to wait longer is refused when it arrives, in milliseconds. */
+  /**
+   * A request beyond `runningMax` that is expected to wait longer is refused when it arrives, in
+   * milliseconds.
+   */
   readonly expectedWaitMsMax: number
   /** How long a request waits, in milliseconds. */
   readonly waitMsMax: number
@@ -25,7 +28,10 @@ export class AdmittedRequest {
     return this.outcome === true
   }
 
-  /** Resolves to true when it is the turn of the request, and to false if it waited too long or has left. */
+  /**
+   * Resolves to true when it is the turn of the request, and to false if it waited too long or has
+   * left.
+   */
   get turn(): Promise<boolean> {
     if (this.outcome !== undefined) return Promise.resolve(this.outcome)
     return new Promise((resolve) => {
@@ -44,9 +50,9 @@ export class AdmittedRequest {
 const turnsMax = 64
 
 /**
- * A queue of bounded length and time, first come, first served. Its time decides, not its length, as in CoDel
- * (Nichols and Jacobson, Controlling Queue Delay, ACM Queue 10(5), 2012). But it refuses on arrival, so that a client
- * learns at once that it must try elsewhere.
+ * A queue of bounded length and time, first come, first served. Its time decides, not its length,
+ * as in CoDel (Nichols and Jacobson, Controlling Queue Delay, ACM Queue 10(5), 2012). But it
+ * refuses on arrival, so that a client learns at once that it must try elsewhere.
  */
 export class RequestQueue {
   private readonly running = new Set<AdmittedRequest>()
@@ -75,7 +81,10 @@ export class RequestQueue {
     return this.running.size >= this.limit.current
   }
 
-  /** Admits a request, for which {@link leave} must be called once it ends. Undefined if it must be refused. */
+  /**
+   * Admits a request, for which {@link leave} must be called once it ends. Undefined if it must be
+   * refused.
+   */
   enter(): AdmittedRequest | undefined {
     if (this.isFull) return undefined
     const request = new AdmittedRequest()

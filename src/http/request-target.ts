@@ -4,11 +4,13 @@ import { parseUrl } from '../lib/url.ts'
 import { refuse } from './error-body.ts'
 
 /**
- * Refuses each request without exactly one valid host, and each URL that is not percent-encoded UTF-8, with BAD_REQUEST
- * and status 400, except probes. Handlers may build a URL from the host, and other bytes would become replacement
- * characters. Set `requireHostHeader: false`, so that this answer replaces the empty one of Node.
+ * Refuses each request without exactly one valid host, and each URL that is not percent-encoded
+ * UTF-8, with BAD_REQUEST and status 400, except probes. Handlers may build a URL from the host,
+ * and other bytes would become replacement characters. Set `requireHostHeader: false`, so that this
+ * answer replaces the empty one of Node.
  *
- * An `Expect` header other than 100-continue is ignored, because Node's answer to it is empty and in no log.
+ * An `Expect` header other than 100-continue is ignored, because Node's answer to it is empty and
+ * in no log.
  */
 export function refuseWrongTargets(http: FastifyInstance): void {
   http.server.on('checkExpectation', (request, response) => {

@@ -16,8 +16,9 @@ declare module 'fastify' {
 const answered = new RequestEnded('The request has ended')
 
 /**
- * Does work for requests before their bodies are read, for at most `msMax` milliseconds. A request that waits for it
- * holds its head alone. Its time counts as that of the request. Failures are left to those who need the result.
+ * Does work for requests before their bodies are read, for at most `msMax` milliseconds. A request
+ * that waits for it holds its head alone. Its time counts as that of the request. Failures are left
+ * to those who need the result.
  */
 export function prepareRequests(
   http: FastifyInstance,
@@ -37,9 +38,9 @@ export function prepareRequests(
 }
 
 /**
- * Answers each request within `ms` milliseconds of its arrival, the wait for its turn included: at the deadline with
- * UNAVAILABLE and status 503. After the answer, and after the client has closed its connection, the request sends no
- * further command. Mutations that have begun end.
+ * Answers each request within `ms` milliseconds of its arrival, the wait for its turn included: at
+ * the deadline with UNAVAILABLE and status 503. After the answer, and after the client has closed
+ * its connection, the request sends no further command. Mutations that have begun end.
  */
 export function limitRequestTime(http: FastifyInstance, ms: number, log: Log): void {
   http.decorateRequest('preparedMs', 0)

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ActiveSpan, endSpan, isTracing, runInSpan, startSpan } from '../tracing/spans.ts'
 
 /**
- * Traces each request to its end, except probes. The header `traceparent` of a client continues the trace of the client.
- * Does nothing while tracing is off.
+ * Traces each request to its end, except probes. The header `traceparent` of a client continues the
+ * trace of the client. Does nothing while tracing is off.
  */
 export function traceRequests(http: FastifyInstance): void {
   const spans = new WeakMap<FastifyRequest, ActiveSpan>()

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * The headers of every answer. They keep browsers from guessing its type, storing it, embedding it and naming it to
- * other sites. Answers hold what one viewer may see, so no cache may keep them, except the client's own for the answer to a GET.
+ * The headers of every answer. They keep browsers from guessing its type, storing it, embedding it
+ * and naming it to other sites. Answers hold what one viewer may see, so no cache may keep them,
+ * except the client's own for the answer to a GET.
  */
 export const securityHeaders = {
   'x-content-type-options': 'nosniff',
@@ -20,7 +21,10 @@ export function addSecurityHeaders(http: FastifyInstance): void {
   })
 }
 
-/** The content security policy of a page with inline scripts and styles: only its own scripts run, by their hashes. */
+/**
+ * The content security policy of a page with inline scripts and styles: only its own scripts run,
+ * by their hashes.
+ */
 export function policyOf(page: string): string {
   const hashes = Array.from(
     page.matchAll(/<script>(.*?)<\/script>/gs),

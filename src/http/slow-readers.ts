@@ -8,8 +8,8 @@ const bytesMax = 64 * 1024 ** 2
 const checkMs = 1_000
 
 /**
- * Closes the connections of clients that do not read their answers: each after `readMs` and a second at most, and the one
- * that has waited longest while all such answers take more than 64 MB.
+ * Closes the connections of clients that do not read their answers: each after `readMs` and a
+ * second at most, and the one that has waited longest while all such answers take more than 64 MB.
  */
 export function limitSlowReaders(http: FastifyInstance, readMs: number): void {
   const unread = new UnreadAnswers()

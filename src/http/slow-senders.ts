@@ -7,7 +7,9 @@ import { securityHeaders } from './security-headers.ts'
 /** How often the server looks for requests that take too long, in milliseconds. */
 const checkMs = 1_000
 
-/** Options of Node's server: a request, head and body, must arrive within `receiveMs` and a second. */
+/**
+ * Options of Node's server: a request, head and body, must arrive within `receiveMs` and a second.
+ */
 export const receiveLimits = (receiveMs: number): ServerOptions => ({
   requestTimeout: receiveMs,
   headersTimeout: receiveMs,
@@ -22,7 +24,9 @@ type ClientError = Error & { readonly code?: string }
 
 const malformed = { status: 400, message: 'The request is not valid HTTP' }
 
-/** Answers requests that cannot be read, after those that came before them on the same connection. */
+/**
+ * Answers requests that cannot be read, after those that came before them on the same connection.
+ */
 export class UnreadableRequests {
   private readonly unanswered = new WeakMap<Socket, Set<ServerResponse>>()
   private readonly refused = new WeakSet<Socket>()
@@ -37,8 +41,8 @@ export class UnreadableRequests {
   }
 
   /**
-   * Answers in the shape of a GraphQL error and closes the connection, once all complete requests before are answered.
-   * Each further error of the connection is ignored.
+   * Answers in the shape of a GraphQL error and closes the connection, once all complete requests
+   * before are answered. Each further error of the connection is ignored.
    */
   readonly refuse = (error: ClientError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -11,8 +11,10 @@ const suspectsAtOnce = 40
 const [rangesAtOnce, triesMax, repairsMax] = [2, 3, 4]
 
 /**
- * The finding about data that a check or repair cannot work with. The next step of the same run still runs.
- * @throws `error` itself if it says nothing about the data: the database is unavailable, or the run was ended.
+ * The finding about data that a check or repair cannot work with. The next step of the same run
+ * still runs.
+ * @throws `error` itself if it says nothing about the data: the database is unavailable, or the run
+ *   was ended.
  */
 export function failureOf(id: InvariantId, error: unknown): Finding {
   const isAbort = error instanceof Error && error.name === 'AbortError'
@@ -40,10 +42,11 @@ export const walk =
   }
 
 /**
- * Scans a range for one invariant and checks the suspects, 40 at a time, on one snapshot. Only the check decides: writes
- * may commit between the reads of a scan. If the server drops a snapshot, checks half as many. If the run repairs, repairs
- * violations until a check on a new snapshot finds none, at most four times. A scan, check or repair that fails on the
- * stored data is a finding, and the next one begins.
+ * Scans a range for one invariant and checks the suspects, 40 at a time, on one snapshot. Only the
+ * check decides: writes may commit between the reads of a scan. If the server drops a snapshot,
+ * checks half as many. If the run repairs, repairs violations until a check on a new snapshot finds
+ * none, at most four times. A scan, check or repair that fails on the stored data is a finding, and
+ * the next one begins.
  * @throws {DomainError} UNAVAILABLE
  */
 export async function inspect<Suspect, V extends Violation>(
@@ -97,14 +100,17 @@ async function inspectBatch<Suspect, V extends Violation>(
       return
     }
   }
-  // Other writes keep changing the same users, the server has dropped the snapshot, or one of the suspects cannot be
-  // checked: try fewer at a time.
+  // Other writes keep changing the same users, the server has dropped the snapshot, or one of the
+  // suspects cannot be checked: try fewer at a time.
   const half = Math.ceil(suspects.length / 2)
   await inspectBatch(run, invariant, suspects.slice(0, half))
   await inspectBatch(run, invariant, suspects.slice(half))
 }
 
-/** Repairs violations in the transaction that checks them again. Differences follow when nothing else is left. */
+/**
+ * Repairs violations in the transaction that checks them again. Differences follow when nothing
+ * else is left.
+ */
 async function repairBatch<Suspect, V extends Violation>(
   { transactions, collections }: Run,
   invariant: Invariant<Suspect, V>,
@@ -127,7 +133,10 @@ async function repairBatch<Suspect, V extends Violation>(
 const isRepairable = ({ finding }: Violation) => finding.unrepairable === undefined
 const nameOf = ({ kind, subject }: Finding) => `${kind} ${subject}`
 
-/** Reads on one snapshot. For a single suspect, reads again if the server drops it, at most three times. */
+/**
+ * Reads on one snapshot. For a single suspect, reads again if the server drops it, at most three
+ * times.
+ */
 async function onSnapshot<T>(
   transactions: Transactions,
   suspects: number,

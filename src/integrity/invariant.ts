@@ -9,7 +9,10 @@ import type { UserStats } from '../users/stats.ts'
 import type { Difference } from './ledger.ts'
 import type { Finding, InvariantId, Report } from './report.ts'
 
-/** The readers whose timelines are compared with FANOUT_ON_READ: a number of random readers, or all readers. */
+/**
+ * The readers whose timelines are compared with FANOUT_ON_READ: a number of random readers, or all
+ * readers.
+ */
 export type Readers = number | 'all'
 
 /** The services of one database that integrity checks use. */
@@ -43,7 +46,9 @@ export interface Run extends IntegrityServices {
 /** A finding, with the data that its invariant needs for the repair. */
 export interface Violation {
   readonly finding: Finding
-  /** What must be added to counters. `applyDifferences` repairs the violation, not the invariant. */
+  /**
+   * What must be added to counters. `applyDifferences` repairs the violation, not the invariant.
+   */
   readonly difference?: Difference
 }
 
@@ -58,8 +63,9 @@ export interface Verdict<V extends Violation = Violation> {
 export type Check = (run: Run) => Promise<void>
 
 /**
- * A run checks the invariants of all features phase by phase: what users wrote, then the counters and metadata of it,
- * which are counted when nothing that they count is repaired any more, then what jobs derive from it.
+ * A run checks the invariants of all features phase by phase: what users wrote, then the counters
+ * and metadata of it, which are counted when nothing that they count is repaired any more, then
+ * what jobs derive from it.
  */
 export const checkPhases = ['written', 'counted', 'derived'] as const
 
@@ -77,8 +83,14 @@ export interface Invariant<Suspect = unknown, V extends Violation = Violation> e
    * @param counts false: violations with a difference may be left out, and nothing is counted.
    */
   check(suspects: readonly Suspect[], at: Tx, counts: boolean): Promise<Verdict<V>>
-  /** Changes a document that every competing write changes. Called first in the transaction of a repair. */
+  /**
+   * Changes a document that every competing write changes. Called first in the transaction of a
+   * repair.
+   */
   lock?(tx: Tx, suspects: readonly Suspect[]): Promise<unknown>
-  /** Repairs violations in the transaction that checked them again. Absent: only differences are repaired. */
+  /**
+   * Repairs violations in the transaction that checked them again. Absent: only differences are
+   * repaired.
+   */
   repair?(tx: Tx, violations: readonly V[]): Promise<void>
 }

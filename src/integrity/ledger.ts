@@ -46,13 +46,14 @@ export const countersOf = ({ delta, counted }: Difference) =>
 type Counting = Pick<Collections, 'user_stats' | 'posts'>
 
 /**
- * Applies differences, each at most once (law L3). Adds to counters and never sets them, so concurrent changes are kept.
- * Every repair raises the number of repairs under which its difference was computed, so no run adds it again. One
- * transaction of at most two commands.
- * @returns false if nothing was applied: one of the differences is outdated, because another run repaired it or its
- * owner is deleted.
+ * Applies differences, each at most once (law L3). Adds to counters and never sets them, so
+ * concurrent changes are kept. Every repair raises the number of repairs under which its difference
+ * was computed, so no run adds it again. One transaction of at most two commands.
+ * @returns false if nothing was applied: one of the differences is outdated, because another run
+ * repaired it or its owner is deleted.
  * @throws {DomainError} UNAVAILABLE if other writes keep colliding.
- * @see https://medium.engineering/counting-your-followers-facbfafe45d9 for a back-fill that applied its updates twice
+ * @see https://medium.engineering/counting-your-followers-facbfafe45d9 for a back-fill that applied
+ *   its updates twice
  */
 export async function applyDifferences(
   collections: Counting,
@@ -87,7 +88,10 @@ async function applyAll(
   }
 }
 
-/** The user or post of a difference is deleted, or has changed its number of repairs since the count. */
+/**
+ * The user or post of a difference is deleted, or has changed its number of repairs since the
+ * count.
+ */
 class Outdated extends Error {
   override readonly name = 'Outdated'
 }

@@ -58,7 +58,10 @@ export async function writePart(
   await overflow.updateOne({ _id: { post: _id, kind, level } }, update, { session })
 }
 
-/** Makes competing writes to the lists of these posts fail: every such write changes the post. One command. */
+/**
+ * Makes competing writes to the lists of these posts fail: every such write changes the post. One
+ * command.
+ */
 export const lockPosts = ({ posts }: ListCollections, { session }: Tx, ids: readonly ObjectId[]) =>
   posts.updateMany({ _id: { $in: [...ids] } }, { $inc: { repairs: 1 } }, { session })
 
@@ -68,8 +71,9 @@ export const placesIn = (list: unknown) => ({
 })
 
 /**
- * Recomputes the metadata of a post from its stored entries, and removes empty levels. Metadata is the count and first
- * place of each level, the number of levels, `has_overflow` and `last`. The ledger repairs the counts. Four commands.
+ * Recomputes the metadata of a post from its stored entries, and removes empty levels. Metadata is
+ * the count and first place of each level, the number of levels, `has_overflow` and `last`. The
+ * ledger repairs the counts. Four commands.
  */
 export async function deriveMetadata(
   { posts, overflow }: ListCollections,

@@ -4,8 +4,8 @@ export interface Keyed {
 }
 
 /**
- * Merges the rows of several sources that have the same key, in the order of keys. Each source must be sorted by key
- * and hold each key once. Holds one row of each source.
+ * Merges the rows of several sources that have the same key, in the order of keys. Each source must
+ * be sorted by key and hold each key once. Holds one row of each source.
  */
 export async function* mergeJoin<Row extends Keyed>(
   sources: readonly AsyncIterable<Row>[],

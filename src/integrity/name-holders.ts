@@ -21,12 +21,15 @@ import {
 } from './names.ts'
 
 /**
- * What the account of a name stores. UNKNOWN: its document is malformed, or lost while its counters, edges or posts are
- * there.
+ * What the account of a name stores. UNKNOWN: its document is malformed, or lost while its
+ * counters, edges or posts are there.
  */
 export type Holder = NamedAccount | 'UNKNOWN'
 
-/** The accounts among some that exist, or may exist. One command, five more if a document is missing, none without ids. */
+/**
+ * The accounts among some that exist, or may exist. One command, five more if a document is
+ * missing, none without ids.
+ */
 export async function readHolders(
   run: Run,
   ids: readonly unknown[],
@@ -65,7 +68,9 @@ export const isSettled = (
 const names = (collection: NamingCollection, doc: NameDoc, id: string): boolean =>
   doc.account === id && conforms(shapes[collection], doc)
 
-/** The names in doubt of some accounts: what accounts and documents say about them, read at once. */
+/**
+ * The names in doubt of some accounts: what accounts and documents say about them, read at once.
+ */
 export interface Claims {
   /** Names that documents give to an account as its own, and that it does not state. */
   namesOf(account: NamedAccount): readonly string[]
@@ -83,7 +88,10 @@ interface ClaimsAsked {
   readonly keys?: readonly string[]
 }
 
-/** Reads {@link Claims} again, of names that were in doubt when the run first asked. Two commands at most. */
+/**
+ * Reads {@link Claims} again, of names that were in doubt when the run first asked. Two commands at
+ * most.
+ */
 export async function readClaims(
   run: Run,
   collection: NamingCollection,

@@ -21,7 +21,10 @@ export type NamedAccount = Pick<UserDoc, (typeof namedFields)[number]>
 const namedFields = ['_id', 'handle', 'formerHandles', 'subject', 'deletedAt'] as const
 export const namedProjection = Object.fromEntries(namedFields.map((field) => [field, 1]))
 
-/** Number of documents that are read at a time, and of names that one scan of all accounts looks for. */
+/**
+ * Number of documents that are read at a time, and of names that one scan of all accounts looks
+ * for.
+ */
 const [docsAtOnce, namesAtOnce] = [1_000, 10_000]
 
 /** The documents of one of the collections. */
@@ -78,11 +81,17 @@ export const mayKeep = (account: NamedAccount, handle: string): boolean =>
   !isReadable(account) &&
   account.formerHandles.some((former) => former?.handle === handle)
 
-/** Whether a document keeps its handle from no one any more. Only a subject of a deleted account has such a time. */
+/**
+ * Whether a document keeps its handle from no one any more. Only a subject of a deleted account has
+ * such a time.
+ */
 export const hasEnded = ({ until }: Pick<NameDoc, 'until'>, now: number): boolean =>
   until instanceof Date && until.getTime() <= now
 
-/** Names in doubt. They tell where to look: only what is read again in the transaction of a repair decides. */
+/**
+ * Names in doubt. They tell where to look: only what is read again in the transaction of a repair
+ * decides.
+ */
 export interface DoubtfulNames {
   /** The names of each account that does not state them, or does not exist. */
   readonly byAccount: ReadonlyMap<string, readonly string[]>
@@ -93,8 +102,8 @@ export interface DoubtfulNames {
 const doubtful = new WeakMap<Run, Map<NamingCollection, Promise<DoubtfulNames>>>()
 
 /**
- * The names in doubt when a run asks first. One scan of the collection and of its accounts, and one scan of all accounts
- * for each 10,000 names in doubt. Holds all names in doubt in memory.
+ * The names in doubt when a run asks first. One scan of the collection and of its accounts, and one
+ * scan of all accounts for each 10,000 names in doubt. Holds all names in doubt in memory.
  */
 export function findDoubtfulNames(run: Run, collection: NamingCollection): Promise<DoubtfulNames> {
   const scans = doubtful.get(run) ?? new Map<NamingCollection, Promise<DoubtfulNames>>()
@@ -176,7 +185,10 @@ export async function readAccounts(
   return new Map(docs.map((doc) => [doc._id, doc]))
 }
 
-/** The accounts among some that documents give a handle or a subject. Two commands, after {@link findDoubtfulNames}. */
+/**
+ * The accounts among some that documents give a handle or a subject. Two commands, after
+ * {@link findDoubtfulNames}.
+ */
 export async function findNamed(
   run: Run,
   ids: readonly string[],

@@ -31,14 +31,17 @@ export interface PairState extends Pair {
   /** Events of the same type as the event before them; also a first event that is UNFOLLOWED. */
   readonly repeats: readonly ObjectId[]
   /**
-   * The number of FOLLOWED events minus the number of UNFOLLOWED events. 1 or 0 if they can alternate in some order.
+   * The number of FOLLOWED events minus the number of UNFOLLOWED events. 1 or 0 if they can
+   * alternate in some order.
    */
   readonly balance: number
   readonly inFollowers: StoredEdge | undefined
   readonly inFollowing: StoredEdge | undefined
   /** One of the two blocks the other. The document of the block's owner decides, not its mirror. */
   readonly blocked: boolean
-  /** The restrictions of the follower about the followee that lack their document on the other side. */
+  /**
+   * The restrictions of the follower about the followee that lack their document on the other side.
+   */
   readonly unmirrored: readonly BlockKind[]
   /** One of the two has no account. */
   readonly gone: boolean
@@ -49,7 +52,8 @@ export interface PairState extends Pair {
 }
 
 /**
- * The two collections that hold each edge. `following` is undefined under `reverse-index`, which has one collection.
+ * The two collections that hold each edge. `following` is undefined under `reverse-index`, which
+ * has one collection.
  */
 export function edgeCollections({ followers, following }: Edges) {
   const second = following.collection !== followers.collection

@@ -17,9 +17,9 @@ export const postRanges = ({ collections: { posts } }: IntegrityServices) =>
   idRanges(posts as unknown as Collection, postsAtOnce, lowestId)
 
 /**
- * Cuts the ids of a collection above `from` into ranges of `size` documents, in order. Yields conditions on an id that
- * together match every id above `from` of its type, also ids that the collection does not hold. One covered command for
- * each.
+ * Cuts the ids of a collection above `from` into ranges of `size` documents, in order. Yields
+ * conditions on an id that together match every id above `from` of its type, also ids that the
+ * collection does not hold. One covered command for each.
  */
 export async function* idRanges<Id>(
   collection: Collection,

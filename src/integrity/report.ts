@@ -58,7 +58,10 @@ export class Report {
   private readonly left: ReportedFinding[] = []
   private readonly done: ReportedFinding[] = []
 
-  /** @param max the most findings that the report holds of those that are left, and of those that were repaired. */
+  /**
+   * @param max the most findings that the report holds of those that are left, and of those that
+   *   were repaired.
+   */
   constructor(private readonly max = rowsMax) {}
 
   /** Findings that `reconcile` repairs, or another run of it. */

@@ -19,9 +19,11 @@ import {
 } from './names.ts'
 
 /**
- * What a malformed document of a name becomes: what the only account that states the name says. Up to nine commands.
- * @returns DELETE if it names no one: the `_id` is no text, or the account that it names does not exist and no other
- *   states the name. Undefined if a person must decide: no one may get the name before.
+ * What a malformed document of a name becomes: what the only account that states the name says. Up
+ * to nine commands.
+ * @returns DELETE if it names no one: the `_id` is no text, or the account that it names does not
+ *   exist and no other states the name. Undefined if a person must decide: no one may get the name
+ *   before.
  */
 export async function restoreNameDoc(
   run: Run,
@@ -48,8 +50,9 @@ export async function restoreNameDoc(
 }
 
 /**
- * The malformed names of an account as other documents say: the handle and the subject that exactly one document gives it,
- * and the former handles that documents keep for it. Four commands, after the names in doubt were found.
+ * The malformed names of an account as other documents say: the handle and the subject that exactly
+ * one document gives it, and the former handles that documents keep for it. Four commands, after
+ * the names in doubt were found.
  * @returns the changed fields, without those that are right. Undefined if a person must decide.
  */
 export async function restoreNames(
@@ -78,7 +81,9 @@ export async function restoreNames(
   return fields
 }
 
-/** The former handles of an account: those that can be read, and those that documents keep for it. */
+/**
+ * The former handles of an account: those that can be read, and those that documents keep for it.
+ */
 function restoreFormerHandles(
   account: NamedAccount,
   claims: Claims,

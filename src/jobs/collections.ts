@@ -3,8 +3,8 @@ import type { ObjectId } from '../db/mongo.ts'
 import { date, id, object, text, whole } from '../db/shape.ts'
 
 /**
- * The queues of jobs: QUICK for short jobs, BULK for long ones, RANGE for the ranges of split jobs. QUICK and the others
- * do not delay each other.
+ * The queues of jobs: QUICK for short jobs, BULK for long ones, RANGE for the ranges of split jobs.
+ * QUICK and the others do not delay each other.
  */
 export const queueNames = ['QUICK', 'BULK', 'RANGE'] as const
 export type QueueName = (typeof queueNames)[number]
@@ -18,9 +18,15 @@ export interface JobDoc {
   readonly payload: Readonly<Record<string, unknown>>
   readonly state: 'READY' | 'PARKED'
   readonly queue: QueueName
-  /** When the job is due. For a claimed job, when its lease ends. For a parked job, when it was parked. Server time. */
+  /**
+   * When the job is due. For a claimed job, when its lease ends. For a parked job, when it was
+   * parked. Server time.
+   */
   readonly runAt: Date
-  /** Raised by every start and end of a claim, so that a worker with an expired lease no longer matches. */
+  /**
+   * Raised by every start and end of a claim, so that a worker with an expired lease no longer
+   * matches.
+   */
   readonly fence: number
   /** The name of the claim, until its lease is ended. Also set after the lease has expired. */
   readonly leased?: string
@@ -29,7 +35,10 @@ export interface JobDoc {
   readonly attempts: number
   /** The error of the last failed try. */
   readonly error?: string
-  /** The span of the write that made the job, as a W3C `traceparent`. Absent if the write was not traced. */
+  /**
+   * The span of the write that made the job, as a W3C `traceparent`. Absent if the write was not
+   * traced.
+   */
   readonly traceparent?: string
 }
 
@@ -39,7 +48,8 @@ export const jobCollections = {
     about: 'a job',
     indexes: [
       { key: { state: 1, queue: 1, runAt: 1 } }, // due jobs
-      // waiting deliveries, which have no follower, and back-fills, which have neither author nor post
+      // waiting deliveries, which have no follower, and back-fills, which have neither author nor
+      // post
       { key: { kind: 1, 'payload.author': 1, 'payload.follower': 1, 'payload.post': 1 } },
     ],
     shardKey: { about: 1, _id: 1 },

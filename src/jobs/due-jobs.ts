@@ -21,7 +21,9 @@ const isDue = { state: 'READY', $expr: { $lte: ['$runAt', '$$NOW'] } } as const
 
 /** Claims jobs for one process. */
 export class DueJobs {
-  /** A claim begins at one of this number of jobs. It grows while other workers claim the same jobs. */
+  /**
+   * A claim begins at one of this number of jobs. It grows while other workers claim the same jobs.
+   */
   private spread = 1
 
   /** @param random spreads the claims of several workers, 0 to 1. */
@@ -31,11 +33,11 @@ export class DueJobs {
   ) {}
 
   /**
-   * Leases a job, and with it other small jobs of its kind. It is the job that has been due the longest, or one of the
-   * first 32 while other workers claim too. A job is due again when its lease runs out. Each claim counts as a try.
-   * One command if no job is due, else two. Two more if another worker claims the same jobs.
-   * The read asks all shards, because each of them may have the oldest job. Examines 32 index keys, however many jobs
-   * are due, and none that is due later.
+   * Leases a job, and with it other small jobs of its kind. It is the job that has been due the
+   * longest, or one of the first 32 while other workers claim too. A job is due again when its
+   * lease runs out. Each claim counts as a try. One command if no job is due, else two. Two more if
+   * another worker claims the same jobs. The read asks all shards, because each of them may have
+   * the oldest job. Examines 32 index keys, however many jobs are due, and none that is due later.
    * @returns an empty array if no job is due, or other workers claim all of them.
    */
   async claim(leaseMs: number, { queues, batchSizeOf = one }: ClaimOptions = {}): Promise<Job[]> {

@@ -4,8 +4,8 @@ import type { Job, JobQueue } from './queue.ts'
 import { JobRunner, type Tasks } from './runner.ts'
 
 /**
- * Runs jobs in the process that enqueued them, right after their commit. Jobs beyond its slots are left to workers, so
- * a burst of writes neither waits nor fails.
+ * Runs jobs in the process that enqueued them, right after their commit. Jobs beyond its slots are
+ * left to workers, so a burst of writes neither waits nor fails.
  * @see law L4
  */
 export class InlineRunner {
@@ -14,7 +14,8 @@ export class InlineRunner {
 
   /**
    * @param slots number of jobs that it runs at the same time.
-   * @param leaseMs how long a job stays leased to this process if the process dies, in milliseconds.
+   * @param leaseMs how long a job stays leased to this process if the process dies, in
+   *   milliseconds.
    */
   constructor(
     private readonly queue: JobQueue,
@@ -39,8 +40,8 @@ export class InlineRunner {
   }
 
   /**
-   * Runs a job that was committed with a lease. Never throws: a worker goes on with a job that fails or is unfinished.
-   * Leaves a job without a lease to workers.
+   * Runs a job that was committed with a lease. Never throws: a worker goes on with a job that
+   * fails or is unfinished. Leaves a job without a lease to workers.
    */
   async run(job: Job): Promise<void> {
     if (job.leaseMs > 0) await this.runner?.run(job, true)

@@ -34,7 +34,10 @@ export interface JobList {
   readonly counts: Readonly<Record<JobState, number>>
 }
 
-/** The jobs that match, and how many there are in each state. Two commands; looks at every one of them. */
+/**
+ * The jobs that match, and how many there are in each state. Two commands; looks at every one of
+ * them.
+ */
 export async function listJobs(
   outbox: Collections['outbox'],
   { parked, kind }: JobFilter,
@@ -69,8 +72,8 @@ export interface JobBacklog {
 const [backlogMax, parkedMax] = [10_000, 1_000]
 
 /**
- * Counts the jobs of each kind and state. Two commands, which examine the 10,000 jobs that are due first and the 1,000
- * jobs that were parked first, however many there are.
+ * Counts the jobs of each kind and state. Two commands, which examine the 10,000 jobs that are due
+ * first and the 1,000 jobs that were parked first, however many there are.
  */
 export async function readBacklog(outbox: Collections['outbox']): Promise<JobBacklog[]> {
   const groups = await Promise.all([

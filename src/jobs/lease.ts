@@ -7,21 +7,32 @@ export interface Run {
   readonly job: Pick<Job, 'id' | 'about'>
   /** The argument of the last `save` of this or an earlier try; undefined before the first. */
   readonly checkpoint: unknown
-  /** Saves the progress of the task, plain JSON, in a transaction if one is given. One command. @throws LeaseLost */
+  /**
+   * Saves the progress of the task, plain JSON, in a transaction if one is given. One command.
+   * @throws LeaseLost
+   */
   readonly save: (checkpoint: unknown, tx?: Tx) => Promise<void>
-  /** Aborts when the lease is lost or the worker stops. The task should then throw within a second. */
+  /**
+   * Aborts when the lease is lost or the worker stops. The task should then throw within a second.
+   */
   readonly signal: AbortSignal
-  /** Whether the mutation that enqueued the job waits for this try. Long work should be left to a worker then. */
+  /**
+   * Whether the mutation that enqueued the job waits for this try. Long work should be left to a
+   * worker then.
+   */
   readonly inline: boolean
 }
 
 /**
- * How long a job stays leased to a killed process, in milliseconds. A live process extends the lease after each third.
- * Longer than any command may take, so that a late heartbeat still extends the lease in time.
+ * How long a job stays leased to a killed process, in milliseconds. A live process extends the
+ * lease after each third. Longer than any command may take, so that a late heartbeat still extends
+ * the lease in time.
  */
 export const jobLeaseMs = 10_000
 
-/** How long a task may run after its signal aborted, in milliseconds. Then its job is handed back. */
+/**
+ * How long a task may run after its signal aborted, in milliseconds. Then its job is handed back.
+ */
 const abandonMs = 1_000
 
 /** Extends the lease on one job while its task runs, and aborts the task when the lease is lost. */
@@ -75,7 +86,8 @@ export class Lease implements Run {
 
   private async beat(): Promise<void> {
     if (performance.now() >= this.heldUntilMs) this.lose(new LeaseLost(this.job.id))
-    // After a failure for another reason, the next heartbeat extends the lease, or the lease runs out.
+    // After a failure for another reason, the next heartbeat extends the lease, or the lease runs
+    // out.
     await this.held(() => this.queue.extend(this.job)).catch(() => {})
   }
 

@@ -23,9 +23,10 @@ export interface NewJob {
 export type JobWriter = Pick<Outbox, 'prepare'>
 
 /**
- * Whether the posts and follows of a transaction need jobs. Called in each try, once the transaction has seen the accounts.
- * @returns false only if no strategy that stores timelines is registered at the call, and the back-fill of a later
- *   registration reads the posts and follows.
+ * Whether the posts and follows of a transaction need jobs. Called in each try, once the
+ * transaction has seen the accounts.
+ * @returns false only if no strategy that stores timelines is registered at the call, and the
+ *   back-fill of a later registration reads the posts and follows.
  */
 export type NeedsJobs = () => Promise<boolean>
 
@@ -35,7 +36,8 @@ export type NeedsJobs = () => Promise<boolean>
  */
 export class Outbox {
   /**
-   * @param inline runs jobs in this process, see {@link runInline}; without it, workers run all jobs.
+   * @param inline runs jobs in this process, see {@link runInline}; without it, workers run all
+   *   jobs.
    * @param reactions of all features. Default: none.
    */
   constructor(
@@ -45,7 +47,10 @@ export class Outbox {
     private readonly reactions: readonly Reactions[] = [],
   ) {}
 
-  /** The jobs of all features that react to an event. Each fails and retries by itself. @param queue Default: QUICK. */
+  /**
+   * The jobs of all features that react to an event. Each fails and retries by itself. @param queue
+   * Default: QUICK.
+   */
   reactionsTo<E extends EventName>(
     event: E,
     payload: Events[E],
@@ -56,7 +61,8 @@ export class Outbox {
   }
 
   /**
-   * Inserts jobs. They exist exactly when the caller's transaction commits. One command, none without jobs.
+   * Inserts jobs. They exist exactly when the caller's transaction commits. One command, none
+   * without jobs.
    * @param delayMs when the jobs are due, in milliseconds from now.
    */
   async enqueue(tx: Tx, jobs: readonly NewJob[], delayMs = 0): Promise<void> {
@@ -65,12 +71,18 @@ export class Outbox {
     await this.insert(tx, prepared, delayMs)
   }
 
-  /** Makes a job for the caller's transaction, without inserting it, and without a trace. No command. */
+  /**
+   * Makes a job for the caller's transaction, without inserting it, and without a trace. No
+   * command.
+   */
   prepare(_: Tx, job: NewJob): Job {
     return this.newJob(job, {})
   }
 
-  /** A writer of jobs that continue the current trace, also if another request's transaction prepares them. */
+  /**
+   * A writer of jobs that continue the current trace, also if another request's transaction
+   * prepares them.
+   */
   tracedWriter(): JobWriter {
     const traceparent = currentTraceparent()
     return { prepare: (_, job) => this.newJob(job, { traceparent }) }
@@ -95,21 +107,28 @@ export class Outbox {
     await this.outbox.bulkWrite(upserts, { session })
   }
 
-  /** Removes the matching jobs in the caller's transaction. A worker that runs one of them loses its lease. One command. */
+  /**
+   * Removes the matching jobs in the caller's transaction. A worker that runs one of them loses its
+   * lease. One command.
+   */
   async cancel(tx: Tx, jobs: Filter<JobDoc>): Promise<void> {
     await this.outbox.deleteMany(jobs, { session: tx.session })
   }
 
-  /** Makes the matching jobs due at once, except those that a worker has claimed before. One command. */
+  /**
+   * Makes the matching jobs due at once, except those that a worker has claimed before. One
+   * command.
+   */
   async hasten(jobs: Filter<JobDoc>): Promise<void> {
     const waiting = { ...jobs, state: 'READY' as const, fence: 0 }
     await this.outbox.updateMany(waiting, [{ $set: { runAt: '$$NOW' } }], requestTimeout)
   }
 
   /**
-   * Runs a write, then the jobs that it prepared, in this process and while there are free slots. Workers run the rest.
-   * Waits for the jobs that it runs. Their failures go to workers.
-   * @param write runs one transaction, which may be tried several times, and prepares jobs in its body.
+   * Runs a write, then the jobs that it prepared, in this process and while there are free slots.
+   * Workers run the rest. Waits for the jobs that it runs. Their failures go to workers.
+   * @param write runs one transaction, which may be tried several times, and prepares jobs in its
+   *   body.
    * @throws what `write` throws.
    */
   async runInline<T>(write: (jobs: JobWriter) => Promise<T>): Promise<T> {
@@ -154,8 +173,9 @@ interface Made {
 }
 
 /**
- * Whose documents the transaction that inserts a job writes. The author of a post comes first: the likes of a post are on
- * its shard. A follow writes more documents of the follower than of the followee.
+ * Whose documents the transaction that inserts a job writes. The author of a post comes first: the
+ * likes of a post are on its shard. A follow writes more documents of the follower than of the
+ * followee.
  */
 const aboutOf = ({ author, follower, user }: JobDoc['payload']): string =>
   String(author ?? follower ?? user ?? '')

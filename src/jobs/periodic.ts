@@ -3,7 +3,10 @@ import type { Collections } from '../db/collections.ts'
 import type { Transactions } from '../db/transaction.ts'
 import type { Outbox } from './outbox.ts'
 
-/** A long job without payload that the database needs once in each period, whichever process queues it. */
+/**
+ * A long job without payload that the database needs once in each period, whichever process queues
+ * it.
+ */
 export interface PeriodicJob<Kind extends string = string> {
   /** Also the name of its mark in `meta`. Persisted. */
   readonly kind: Kind
@@ -30,8 +33,8 @@ export class PeriodicJobs {
   ) {}
 
   /**
-   * Queues each job whose period is over. Of processes that call it at the same time, one queues it. One command for each
-   * job that is needed, and a transaction of three for one that is due.
+   * Queues each job whose period is over. Of processes that call it at the same time, one queues
+   * it. One command for each job that is needed, and a transaction of three for one that is due.
    */
   async queueDue(): Promise<void> {
     for (const job of this.jobs) if (await job.isNeeded()) await this.queue(job)

@@ -41,10 +41,11 @@ const completionBounds: GroupCommitBounds = {
 }
 
 /**
- * The jobs of the outbox. One worker at a time holds the lease on a job. Each method sends one command unless stated.
- * All timestamps come from the MongoDB server. A method that takes a {@link Job} changes the job only while that lease
- * holds: until the lease is ended or the job is claimed again. Writes wait for a majority, so a failover never gives two
- * workers the same fencing token.
+ * The jobs of the outbox. One worker at a time holds the lease on a job. Each method sends one
+ * command unless stated. All timestamps come from the MongoDB server. A method that takes a
+ * {@link Job} changes the job only while that lease holds: until the lease is ended or the job is
+ * claimed again. Writes wait for a majority, so a failover never gives two workers the same fencing
+ * token.
  * @see law L4
  */
 export class JobQueue {
@@ -71,7 +72,8 @@ export class JobQueue {
   }
 
   /**
-   * Saves the progress of a job and extends its lease. A changed checkpoint sets the number of tries to 1.
+   * Saves the progress of a job and extends its lease. A changed checkpoint sets the number of
+   * tries to 1.
    * @param checkpoint plain JSON.
    * @param tx the transaction of the save. Default: none.
    * @returns the updated job.
@@ -90,7 +92,8 @@ export class JobQueue {
   }
 
   /**
-   * Removes a finished job. Jobs that finish at the same time share one command, and one more if a lease was lost.
+   * Removes a finished job. Jobs that finish at the same time share one command, and one more if a
+   * lease was lost.
    * @throws LeaseLost
    */
   async complete(job: Job): Promise<void> {
@@ -98,7 +101,8 @@ export class JobQueue {
   }
 
   /**
-   * Ends the lease after a failed try. The job is due again after a back-off, or parked after the last try.
+   * Ends the lease after a failed try. The job is due again after a back-off, or parked after the
+   * last try.
    * @returns whether the job was parked.
    * @throws LeaseLost
    */
@@ -115,8 +119,10 @@ export class JobQueue {
   }
 
   /**
-   * Ends the lease. The job is due after `delayMs` milliseconds, and goes on from its checkpoint. The try does not count.
-   * @param delayMs with 0, it runs after the jobs that are due already. Below 0, before those that became due since then.
+   * Ends the lease. The job is due after `delayMs` milliseconds, and goes on from its checkpoint.
+   * The try does not count.
+   * @param delayMs with 0, it runs after the jobs that are due already. Below 0, before those that
+   *   became due since then.
    * @throws LeaseLost
    */
   async release(job: Job, delayMs = 0): Promise<void> {
@@ -134,8 +140,8 @@ export class JobQueue {
   }
 
   /**
-   * Makes a parked job due at once. It goes on from its checkpoint and has all its tries again. As all methods that an
-   * operator asks for, it asks all shards.
+   * Makes a parked job due at once. It goes on from its checkpoint and has all its tries again. As
+   * all methods that an operator asks for, it asks all shards.
    * @returns false if the job is not parked.
    */
   async retry(id: TimeId): Promise<boolean> {

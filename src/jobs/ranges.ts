@@ -32,13 +32,16 @@ interface SplitCheckpoint {
   readonly payload: NewJob['payload']
 }
 
-/** How long a split job waits until it looks for its range jobs again, in milliseconds. The last one wakes it earlier. */
+/**
+ * How long a split job waits until it looks for its range jobs again, in milliseconds. The last one
+ * wakes it earlier.
+ */
 const waitMs = 1_000
 /** The same while all of them are parked. */
 const parkedWaitMs = 30_000
 /**
- * By how much deliveries go before other range jobs, in milliseconds: as if they had waited for that long. So a post is
- * not delivered after a rebuild, and posts never stop a rebuild.
+ * By how much deliveries go before other range jobs, in milliseconds: as if they had waited for
+ * that long. So a post is not delivered after a rebuild, and posts never stop a rebuild.
  */
 export const deliveryLeadMs = 20_000
 
@@ -54,17 +57,20 @@ export const isSplit = (checkpoint: unknown): checkpoint is SplitCheckpoint =>
   typeof checkpoint === 'object' && checkpoint !== null && 'ranges' in checkpoint
 
 /**
- * Splits a long job into range jobs, which all workers run. Each has its own lease, checkpoint and tries. They have a
- * queue of their own, from which a worker runs one job at a time. The split job waits, and ends after all its range
- * jobs. If it is cancelled, its range jobs end at their next run.
+ * Splits a long job into range jobs, which all workers run. Each has its own lease, checkpoint and
+ * tries. They have a queue of their own, from which a worker runs one job at a time. The split job
+ * waits, and ends after all its range jobs. If it is cancelled, its range jobs end at their next
+ * run.
  * @see law L4
  */
 export class RangeJobs {
   constructor(private readonly parts: RangeJobsParts) {}
 
   /**
-   * Splits a job. The range jobs, the checkpoint of the job and `write` are one transaction. Four commands and `write`'s.
-   * @param job kind and payload of the split job. Range jobs have the kind with `.range`, and a payload with the range.
+   * Splits a job. The range jobs, the checkpoint of the job and `write` are one transaction. Four
+   * commands and `write`'s.
+   * @param job kind and payload of the split job. Range jobs have the kind with `.range`, and a
+   *   payload with the range.
    * @param leadMs by how much its range jobs go before others, in milliseconds.
    * @returns the pause of the split job.
    * @throws LeaseLost
@@ -99,8 +105,10 @@ export class RangeJobs {
   }
 
   /**
-   * Waits for the range jobs of a split job. None or one command, and one more if range jobs are missing.
-   * @returns undefined if the job is not split, or begins again because an operator dropped one of its range jobs.
+   * Waits for the range jobs of a split job. None or one command, and one more if range jobs are
+   * missing.
+   * @returns undefined if the job is not split, or begins again because an operator dropped one of
+   *   its range jobs.
    */
   async wait({ checkpoint, job }: Run): Promise<Pause | 'ended' | undefined> {
     if (!isSplit(checkpoint)) return undefined
@@ -122,8 +130,8 @@ export class RangeJobs {
   }
 
   /**
-   * Puts a split job back into a queue after its ranges have ended, so that its further work does not hold the slot of
-   * range jobs. Two commands.
+   * Puts a split job back into a queue after its ranges have ended, so that its further work does
+   * not hold the slot of range jobs. Two commands.
    * @returns the pause of the job.
    * @throws LeaseLost
    */
@@ -166,7 +174,10 @@ const splitJob = (of: TimeId, { about }: Run['job']): Filter<JobDoc> => ({
   _id: toObjectId(of),
 })
 
-/** Ends a range. After the last one, the split job is due before all others, unless a worker runs it or it is parked. */
+/**
+ * Ends a range. After the last one, the split job is due before all others, unless a worker runs it
+ * or it is parked.
+ */
 const withoutRange = (id: TimeId) => {
   const others = { $filter: { input: '$checkpoint.ranges', cond: { $ne: ['$$this', id] } } }
   const isOver = { $eq: [{ $size: '$checkpoint.ranges' }, 0] }
@@ -185,9 +196,9 @@ const skipMax = 500_000
 type KeyAt = (key: string, distance: number) => Promise<string | undefined>
 
 /**
- * Cuts the keys above `after` into ranges with about `size` keys each. One command for each range, and one more for each
- * 500,000 keys between two halves. Both halves are cut at the same time: 16 ranges wait for four answers, not for 15, and
- * about twice as many keys are skipped as there are.
+ * Cuts the keys above `after` into ranges with about `size` keys each. One command for each range,
+ * and one more for each 500,000 keys between two halves. Both halves are cut at the same time: 16
+ * ranges wait for four answers, not for 15, and about twice as many keys are skipped as there are.
  * @param rangesMax the last range has all keys beyond the others.
  */
 export async function cutRanges(
@@ -215,8 +226,8 @@ export async function cutRanges(
 }
 
 /**
- * Estimates the number of keys from below: more than half of it, and at most 500,000 below it. With fewer than `step`
- * keys it is 0. One command, then one for each doubling, and for each 500,000.
+ * Estimates the number of keys from below: more than half of it, and at most 500,000 below it. With
+ * fewer than `step` keys it is 0. One command, then one for each doubling, and for each 500,000.
  */
 export async function estimateKeys(step: number, keyAt: KeyAt): Promise<number> {
   let [key, estimate]: [string | undefined, number] = ['', 0]

@@ -7,17 +7,21 @@ import { type Job, type JobQueue, LeaseLost } from './queue.ts'
 
 /** A task has to wait: its job is due again after this time. */
 export interface Pause {
-  /** In milliseconds. Below 0, the job is due at once, before jobs that have waited for a shorter time. */
+  /**
+   * In milliseconds. Below 0, the job is due at once, before jobs that have waited for a shorter
+   * time.
+   */
   readonly continuesInMs: number
   /** Whether the task has inserted jobs that are due now. Default: false. */
   readonly insertedJobs?: boolean
 }
 
 /**
- * Runs one kind of job. It may be interrupted anywhere and run again from its last checkpoint; the repeat must change
- * nothing. A task that returns after its signal aborted counts as not done. A long task returns `unfinished` at times,
- * after a save: the job is due again after the jobs that are due already, so that long jobs take turns. A task that has
- * to wait returns a pause, and holds no slot until then.
+ * Runs one kind of job. It may be interrupted anywhere and run again from its last checkpoint; the
+ * repeat must change nothing. A task that returns after its signal aborted counts as not done. A
+ * long task returns `unfinished` at times, after a save: the job is due again after the jobs that
+ * are due already, so that long jobs take turns. A task that has to wait returns a pause, and holds
+ * no slot until then.
  */
 export interface Task {
   // biome-ignore lint/suspicious/noConfusingVoidType: most tasks have nothing to say
@@ -31,7 +35,10 @@ export type Tasks = Readonly<Record<string, Task>>
 
 type Outcome = 'done' | 'unfinished' | Pause | { readonly error: unknown }
 
-/** How a try ended, as `feedline_job_runs_total` names it. A job that is `left` is due when its lease ends. */
+/**
+ * How a try ended, as `feedline_job_runs_total` names it. A job that is `left` is due when its
+ * lease ends.
+ */
 type Settled = 'done' | 'unfinished' | 'paused' | 'retried' | 'parked' | 'handed_back'
 
 /** Runs leased jobs: those that a worker claimed, and those that run inline. */
@@ -45,9 +52,10 @@ export class JobRunner {
   ) {}
 
   /**
-   * Runs a job once and completes, releases or fails it. Never throws: if that fails too, the job is due when its lease
-   * runs out.
-   * @returns whether a job is due at once: this one, because it is unfinished, or others that its task inserted.
+   * Runs a job once and completes, releases or fails it. Never throws: if that fails too, the job
+   * is due when its lease runs out.
+   * @returns whether a job is due at once: this one, because it is unfinished, or others that its
+   *   task inserted.
    */
   async run(job: Job, inline = false): Promise<boolean> {
     const kind = this.kindOf(job)

@@ -9,16 +9,20 @@ import { JobRunner, type Tasks } from './runner.ts'
 export type { Task } from './runner.ts'
 
 export interface WorkerOptions {
-  /** Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges use one. */
+  /**
+   * Number of slots. From two slots on, short jobs, and long jobs, use at most all but one. Ranges
+   * use one.
+   */
   readonly concurrency: number
   /**
-   * How long to wait after a poll that found no due job, in milliseconds. For as long after a job began or ended, each
-   * wait is a tenth of it: other jobs often follow, for example the ranges that another worker has split. Default: 1,000.
+   * How long to wait after a poll that found no due job, in milliseconds. For as long after a job
+   * began or ended, each wait is a tenth of it: other jobs often follow, for example the ranges
+   * that another worker has split. Default: 1,000.
    */
   readonly pollMs?: number
   /**
-   * How long a job stays leased to a killed worker, in milliseconds. Extended after each third. Default:
-   * {@link jobLeaseMs}.
+   * How long a job stays leased to a killed worker, in milliseconds. Extended after each third.
+   * Default: {@link jobLeaseMs}.
    */
   readonly leaseMs?: number
 }
@@ -28,12 +32,13 @@ const short: readonly QueueName[] = ['QUICK']
 const outage = { baseMs: 500, capMs: 10_000 }
 
 /**
- * Runs jobs, each at least once, until stopped. It logs an outage of the database and goes on after it.
- * It first polls the queues of which it runs fewer jobs. Neither short nor long jobs ever take all slots, so neither
- * waits for the other. Ranges of split jobs take one slot, so that more workers, not one worker, make a huge job faster.
- * Small jobs of one kind share a slot and the commands that claim and complete them.
- * A poll costs one command, or two while more jobs of one queue run. A job costs a poll, one command to lease it, one a
- * save, one a third of its lease, and one to complete.
+ * Runs jobs, each at least once, until stopped. It logs an outage of the database and goes on after
+ * it. It first polls the queues of which it runs fewer jobs. Neither short nor long jobs ever take
+ * all slots, so neither waits for the other. Ranges of split jobs take one slot, so that more
+ * workers, not one worker, make a huge job faster. Small jobs of one kind share a slot and the
+ * commands that claim and complete them. A poll costs one command, or two while more jobs of one
+ * queue run. A job costs a poll, one command to lease it, one a save, one a third of its lease, and
+ * one to complete.
  * @see law L4
  */
 export class Worker {
@@ -78,7 +83,8 @@ export class Worker {
   async drain(): Promise<void> {
     try {
       while (!this.stopping) {
-        // A job that ends during the claim may have enqueued another job that the claim did not see.
+        // A job that ends during the claim may have enqueued another job that the claim did not
+        // see.
         const wasIdle = this.running.size === 0
         if (await this.startOne()) continue
         if (wasIdle) return
@@ -121,7 +127,10 @@ export class Worker {
     }
   }
 
-  /** Claims and starts a job, with a batch of its kind, once a slot is free. @returns false if no job is due or the worker stops. */
+  /**
+   * Claims and starts a job, with a batch of its kind, once a slot is free. @returns false if no
+   * job is due or the worker stops.
+   */
   private async startOne(): Promise<boolean> {
     while (this.running.size >= this.options.concurrency) await Promise.race(this.running.keys())
     if (this.stopping) return false
@@ -144,8 +153,8 @@ export class Worker {
   }
 
   /**
-   * Polls the queues with fewer running jobs first: short jobs, or long ones. With the same number of both, claims the
-   * oldest job.
+   * Polls the queues with fewer running jobs first: short jobs, or long ones. With the same number
+   * of both, claims the oldest job.
    */
   private async claim(): Promise<Job[]> {
     const long: readonly QueueName[] = this.countOf('RANGE') > 0 ? ['BULK'] : ['BULK', 'RANGE']
@@ -163,7 +172,9 @@ export class Worker {
     return this.queue.claim(this.options.leaseMs, { queues, batchSizeOf })
   }
 
-  /** Whether jobs may be due that this worker did not claim because of a running job of this queue. */
+  /**
+   * Whether jobs may be due that this worker did not claim because of a running job of this queue.
+   */
   private isFull(queue: QueueName): boolean {
     if (queue === 'QUICK') return this.countOf(queue) >= this.queueMax
     return queue === 'RANGE' || this.countLong() >= this.queueMax

@@ -3,7 +3,9 @@ export function* chunks<T>(items: readonly T[], size: number): Generator<readonl
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
 }
 
-/** Cuts the items of a source into batches of at most `size`, in order. Holds one batch at a time. */
+/**
+ * Cuts the items of a source into batches of at most `size`, in order. Holds one batch at a time.
+ */
 export async function* batches<T>(
   source: AsyncIterable<T> | Iterable<T>,
   size: number,
@@ -20,8 +22,8 @@ export async function* batches<T>(
 }
 
 /**
- * Takes the next item of a source while the caller works with the last one. Holds two items. An error of the source is
- * thrown in its place of the order.
+ * Takes the next item of a source while the caller works with the last one. Holds two items. An
+ * error of the source is thrown in its place of the order.
  */
 export async function* readAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
@@ -52,8 +54,8 @@ export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
 }
 
 /**
- * Splits items, in their order, into few batches in which no two items share a name: each is in the batch after the last
- * one that has any of its names.
+ * Splits items, in their order, into few batches in which no two items share a name: each is in the
+ * batch after the last one that has any of its names.
  */
 export function splitApart<T>(
   items: readonly T[],

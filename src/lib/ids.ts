@@ -43,8 +43,9 @@ const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const digits = `0123456789${capitals}${capitals.toLowerCase()}`
 
 /**
- * Creates the id of a new account: 64 random bits in 11 characters, spread evenly over all shards. No account has had it
- * before, a deleted one neither: among a billion accounts, the probability that any two had the same id is 3 %.
+ * Creates the id of a new account: 64 random bits in 11 characters, spread evenly over all shards.
+ * No account has had it before, a deleted one neither: among a billion accounts, the probability
+ * that any two had the same id is 3 %.
  * @param random Default: the random bytes of the machine.
  */
 export function mintUserId(random: (bytes: number) => Buffer = randomBytes): UserId {
@@ -78,7 +79,9 @@ export function timeIdAt<Id extends TimeId>(atMs: number, tail: string): Id {
   return `${hex(Math.floor(atMs / 1000), 8)}${hex(Math.floor(atMs) % 1000, 4)}${tail}` as Id
 }
 
-/** The id right before (-1) or after (+1) another. Turns an excluded bound into an included bound. */
+/**
+ * The id right before (-1) or after (+1) another. Turns an excluded bound into an included bound.
+ */
 export const neighbour = <Id extends TimeId>(id: Id, step: -1 | 1): Id =>
   id === (step < 0 ? lowest : highest) ? id : (hex(BigInt(`0x${id}`) + BigInt(step), 24) as Id)
 
@@ -87,19 +90,20 @@ const lowest = '0'.repeat(24)
 const highest = 'f'.repeat(24)
 
 /**
- * The most difference between the clocks of two processes that is not reported, in milliseconds. Ids may also run ahead
- * of the clock by this much. Ids of different processes sort by time within this bound.
+ * The most difference between the clocks of two processes that is not reported, in milliseconds.
+ * Ids may also run ahead of the clock by this much. Ids of different processes sort by time within
+ * this bound.
  */
 export const clockSkewMaxMs = 1_000
 
 const sequenceMax = 0xffff
 
 /**
- * Creates ids that rise strictly within a process, and differ between processes by four random bytes. Creates 65,536
- * ids in a millisecond, then uses the next millisecond.
+ * Creates ids that rise strictly within a process, and differ between processes by four random
+ * bytes. Creates 65,536 ids in a millisecond, then uses the next millisecond.
  *
- * If the clock steps back by at most {@link clockSkewMaxMs}, ids continue from the last one. After a longer step they
- * follow the clock at once, with new random bytes.
+ * If the clock steps back by at most {@link clockSkewMaxMs}, ids continue from the last one. After
+ * a longer step they follow the clock at once, with new random bytes.
  */
 export class IdMint {
   private lastMs = 0
@@ -115,8 +119,10 @@ export class IdMint {
   }
 
   /**
-   * A new id above all earlier ids of this mint, unless the clock stepped back by more than the bound.
-   * @param above an id that the new id must also be above, whatever the clock says. It affects no later id.
+   * A new id above all earlier ids of this mint, unless the clock stepped back by more than the
+   * bound.
+   * @param above an id that the new id must also be above, whatever the clock says. It affects no
+   *   later id.
    */
   next<Id extends TimeId>(above?: TimeId): Id {
     const now = Math.floor(this.now())

@@ -1,6 +1,6 @@
 /**
- * The codec of cursors and global ids, which are opaque to clients. A tag names the type, so that a cursor is never
- * accepted as a global id.
+ * The codec of cursors and global ids, which are opaque to clients. A tag names the type, so that a
+ * cursor is never accepted as a global id.
  */
 const charactersStandard = 512
 
@@ -10,7 +10,8 @@ export const encodeOpaque = (tag: string, ...parts: readonly string[]): string =
 
 /**
  * @param charactersMax longer texts are not decoded.
- * @returns the tag and parts of `text`, or undefined if {@link encodeOpaque} does not encode them to `text`.
+ * @returns the tag and parts of `text`, or undefined if {@link encodeOpaque} does not encode them
+ *   to `text`.
  */
 export function decodeOpaque(
   text: string,

@@ -3,7 +3,10 @@ import type { TimeId } from './ids.ts'
 /** The most items of a page. */
 export const pageSizeMax = 100
 
-/** The part of a list that a client requests. Most lists are sorted newest first, and their places are ids. */
+/**
+ * The part of a list that a client requests. Most lists are sorted newest first, and their places
+ * are ids.
+ */
 export interface Window<Place = TimeId> {
   /** 0 to {@link pageSizeMax} items. */
   readonly limit: number
@@ -11,7 +14,10 @@ export interface Window<Place = TimeId> {
   readonly after?: Place | undefined
   /** Only items up to this place, without it: newer ones, if the list is sorted newest first. */
   readonly before?: Place | undefined
-  /** Returns the last `limit` items of the part instead of the first (Relay's `last`). The order stays the list's. */
+  /**
+   * Returns the last `limit` items of the part instead of the first (Relay's `last`). The order
+   * stays the list's.
+   */
   readonly backward: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * A call that concurrent callers share. Its result is also given to callers until `keepMs` milliseconds after it, so a
- * flood of callers causes a bounded number of calls.
+ * A call that concurrent callers share. Its result is also given to callers until `keepMs`
+ * milliseconds after it, so a flood of callers causes a bounded number of calls.
  */
 export function shared<T>(keepMs: number, call: () => Promise<T>): () => Promise<T> {
   let last: Promise<T> | undefined

@@ -1,8 +1,8 @@
 const shownMax = 120
 
 /**
- * A value as it is shown to the operator who set it: in quotes, invisible characters escaped, and without the
- * credentials of a URI.
+ * A value as it is shown to the operator who set it: in quotes, invisible characters escaped, and
+ * without the credentials of a URI.
  */
 export function shown(value: string): string {
   const text = withoutCredentials(value)
@@ -14,8 +14,8 @@ export function shown(value: string): string {
 }
 
 /**
- * A password may hold "/", "?" and "@" unescaped, so all before the last "@" is left out. So is what stands where a port
- * should be, and the value of an option that may be a secret.
+ * A password may hold "/", "?" and "@" unescaped, so all before the last "@" is left out. So is
+ * what stands where a port should be, and the value of an option that may be a secret.
  */
 function withoutCredentials(value: string): string {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(value) ?? []

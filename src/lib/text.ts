@@ -23,8 +23,9 @@ const directionMarks = /[\u202a-\u202e\u2066-\u2069]/
 const invisible = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 
 /**
- * Checks a text of a client and converts it to its stored form: NFC, with line feeds for line breaks. Checks the bytes
- * first, because composing 90 KB of combining marks blocks the process for half a second.
+ * Checks a text of a client and converts it to its stored form: NFC, with line feeds for line
+ * breaks. Checks the bytes first, because composing 90 KB of combining marks blocks the process for
+ * half a second.
  */
 export function checkedText(input: string, rules: TextRules): CheckedText {
   const tooLarge = bytesProblem(input, rules)
@@ -47,7 +48,10 @@ function controlProblem(text: string, form: TextRules['form']): string | undefin
     : undefined
 }
 
-/** The text without invisible characters: control and format characters, fillers, variation selectors. */
+/**
+ * The text without invisible characters: control and format characters, fillers, variation
+ * selectors.
+ */
 export const visibleText = (text: string): string => text.replace(invisible, '')
 
 /** Whether a text has no visible character. */
@@ -57,8 +61,8 @@ export const isBlank = (text: string): boolean => visibleText(text).trim() === '
 export const normalise = (text: string): string => text.normalize('NFC')
 
 /**
- * The problem with the length of a text, or undefined. Checks the bytes first, and stops to count at the limit, because
- * segmenting 100 KB blocks the process for seconds.
+ * The problem with the length of a text, or undefined. Checks the bytes first, and stops to count
+ * at the limit, because segmenting 100 KB blocks the process for seconds.
  */
 export function lengthProblem(text: string, limits: TextLimits): string | undefined {
   const tooLarge = bytesProblem(text, limits)

@@ -35,8 +35,8 @@ export function bucketState(
 const bucketsMax = 20_000
 
 /**
- * Token buckets by key. A bucket holds the tokens of a minute and fills continuously. A full bucket is not kept. Beyond
- * 20,000 buckets, the one that was used longest ago is forgotten.
+ * Token buckets by key. A bucket holds the tokens of a minute and fills continuously. A full bucket
+ * is not kept. Beyond 20,000 buckets, the one that was used longest ago is forgotten.
  */
 export class TokenBuckets {
   private readonly buckets = new Map<string, Bucket>()

@@ -20,8 +20,8 @@ export type CheckedUrl =
   | { readonly url?: never; readonly problem: string }
 
 /**
- * Checks an http or https URL of a client, and converts it to the form that a browser would send, so that the checked URL
- * is the shown one.
+ * Checks an http or https URL of a client, and converts it to the form that a browser would send,
+ * so that the checked URL is the shown one.
  */
 export function checkedUrl(input: string): CheckedUrl {
   const tooLong = `must be at most ${urlLengthMax} characters`

@@ -4,7 +4,8 @@ import { type NumberRule, numberRule, wholeNumberRule, zeroOrWholeNumberRule } f
 import { shown } from './shown.ts'
 import { parseUrl } from './url.ts'
 
-// What environment variables accept. A problem is the end of a sentence that begins with the name of the variable.
+// What environment variables accept. A problem is the end of a sentence that begins with the name
+// of the variable.
 
 const numeric = ({ problem, read }: NumberRule) =>
   z
@@ -82,14 +83,17 @@ export interface Reading<Values> {
   readonly problems: readonly string[]
 }
 
-/** What docs/reference/configuration.md says about an environment variable, beside what its schema accepts. */
+/**
+ * What docs/reference/configuration.md says about an environment variable, beside what its schema
+ * accepts.
+ */
 interface VariableTexts {
   /** What it does, and why one would set it. Markdown without a full stop at the end. */
   readonly reason: string
   /**
-   * Which processes over one database may differ in it. `own`: all may. `database`: the registration of a strategy keeps
-   * its value, and every process uses that one. `equal`: a process with another value refuses to start, by a
-   * check in `open-database.ts`.
+   * Which processes over one database may differ in it. `own`: all may. `database`: the
+   * registration of a strategy keeps its value, and every process uses that one. `equal`: a process
+   * with another value refuses to start, by a check in `open-database.ts`.
    */
   readonly processes: 'own' | 'database' | 'equal'
   /** Whether no message may show its value. */
@@ -111,7 +115,10 @@ export type ValuesOf<Table extends Variables> = {
   readonly [Name in keyof Table]: z.output<Table[Name]['schema']>
 }
 
-/** Checks variables by their schemas. A wrong variable is left out, so that the rest is checked all the same. */
+/**
+ * Checks variables by their schemas. A wrong variable is left out, so that the rest is checked all
+ * the same.
+ */
 export function readVariables<const Table extends Variables>(
   table: Table,
   environment: Given,
@@ -136,9 +143,11 @@ export function readVariables<const Table extends Variables>(
 }
 
 /**
- * The origin of a URL as browsers send it: in lower case, without a default port and without a slash at its end. Any
- * scheme may have origins: apps use `capacitor://localhost`, `tauri://localhost` and `chrome-extension://ID`.
- * @returns undefined if the text is no origin: it has a path, a user, a query or a wildcard, or no host.
+ * The origin of a URL as browsers send it: in lower case, without a default port and without a
+ * slash at its end. Any scheme may have origins: apps use `capacitor://localhost`,
+ * `tauri://localhost` and `chrome-extension://ID`.
+ * @returns undefined if the text is no origin: it has a path, a user, a query or a wildcard, or no
+ *   host.
  */
 function parseOrigin(text: string): string | undefined {
   if (/[?#\\@*\s]/.test(text) || !text.includes('://')) return undefined

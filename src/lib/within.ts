@@ -1,6 +1,6 @@
 /**
- * The result of `work`, or a rejection with `late()` after `ms` milliseconds. `work` then continues, and its result is
- * ignored.
+ * The result of `work`, or a rejection with `late()` after `ms` milliseconds. `work` then
+ * continues, and its result is ignored.
  */
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined

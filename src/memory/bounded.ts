@@ -13,7 +13,9 @@ export interface Bounds<V> {
   readonly bytesOf: (value: V, key: string) => number
 }
 
-/** Values in the memory of a process, bounded in bytes. The value used longest ago is dropped first. */
+/**
+ * Values in the memory of a process, bounded in bytes. The value used longest ago is dropped first.
+ */
 export class BoundedMap<V extends object> {
   private readonly values: LRUCache<string, V> | undefined
   /** Counts whether a read was answered from memory. */
@@ -35,7 +37,9 @@ export class BoundedMap<V extends object> {
     return this.values?.get(key)
   }
 
-  /** Sets a value, unless it is larger than its share of the memory: then there is none for its key. */
+  /**
+   * Sets a value, unless it is larger than its share of the memory: then there is none for its key.
+   */
   set(key: string, value: V): void {
     this.values?.set(key, value)
   }

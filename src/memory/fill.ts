@@ -6,16 +6,23 @@ interface Position {
   readonly position: Timestamp | undefined
 }
 
-/** A read whose results may be kept in memory. Dispose of it once they are kept, or the read has failed. */
+/**
+ * A read whose results may be kept in memory. Dispose of it once they are kept, or the read has
+ * failed.
+ */
 export interface Fill<Key> extends Disposable {
-  /** Whether what the read found about `key` may be kept now: it is not older than any change that was applied. */
+  /**
+   * Whether what the read found about `key` may be kept now: it is not older than any change that
+   * was applied.
+   */
   isValid(key: Key): boolean
 }
 
 /**
- * Makes sure that no read puts a value into memory that is older than the log. A value may be kept if
- * - its read began after `isCurrent` was true, and waited for the position of the log, as all reads of the client do
- *   (`readNotBefore` of `db/client.ts`),
+ * Makes sure that no read puts a value into memory that is older than the log. A value may be kept
+ * if
+ * - its read began after `isCurrent` was true, and waited for the position of the log, as all reads
+ *   of the client do (`readNotBefore` of `db/client.ts`),
  * - no change of its key was applied since then,
  * - nothing was dropped since then.
  * It keeps a key of each change for as long as a fill is under way that began before it.
@@ -45,7 +52,10 @@ export class Fills<Key> {
     return fill
   }
 
-  /** Records a change of `key`. Call it for each change that is applied, also if nothing is kept of the key. */
+  /**
+   * Records a change of `key`. Call it for each change that is applied, also if nothing is kept of
+   * the key.
+   */
   touch(key: Key): void {
     if (this.underWay.size === 0) return
     this.changed.delete(key)

@@ -2,12 +2,14 @@ import { accountFields, type CollectionName, postFactFields } from '../db/collec
 import type { Followed } from './followed.ts'
 
 /**
- * Every fact that processes keep in memory, by its collection: the log's stream has its changes, and nothing else.
- * Whatever writes such a fact must change the named document in the same transaction.
- * - `posts`: that a post exists, what else rules know of it, and its content. Its counts are read for each answer.
+ * Every fact that processes keep in memory, by its collection: the log's stream has its changes,
+ * and nothing else. Whatever writes such a fact must change the named document in the same
+ * transaction.
+ * - `posts`: that a post exists, what else rules know of it, and its content. Its counts are read
+ *   for each answer.
  * - `users`: profiles and handles.
- * - `user_stats`: that an account is live, and what else rules know of it; and the relations of its user. Follows change
- *   `following`, mutes and blocks `guard`, and repairs `repairs`.
+ * - `user_stats`: that an account is live, and what else rules know of it; and the relations of its
+ *   user. Follows change `following`, mutes and blocks `guard`, and repairs `repairs`.
  * - `strategies`: the registrations.
  */
 export const followedFacts = [

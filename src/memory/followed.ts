@@ -5,13 +5,17 @@ export interface Followed {
   /** Its name in the database. */
   readonly collection: string
   /**
-   * The fields whose update is reported, as names of the top level. Each has one value that is written as a whole: a
-   * write to a path into it is not reported. 'all': every update is reported, also of paths.
+   * The fields whose update is reported, as names of the top level. Each has one value that is
+   * written as a whole: a write to a path into it is not reported. 'all': every update is reported,
+   * also of paths.
    */
   readonly updates: readonly string[] | 'all'
   /** Whether inserts are reported. Replacements and deletions always are. */
   readonly inserts: boolean
-  /** The fields of an inserted or replaced document that its change carries, of the top level. At most 30 kB a document. */
+  /**
+   * The fields of an inserted or replaced document that its change carries, of the top level. At
+   * most 30 kB a document.
+   */
   readonly carries: readonly string[]
 }
 
@@ -23,7 +27,10 @@ export interface Change {
   readonly key: unknown
   /** Of an insert or a replacement: the fields that some row of {@link Followed} carries. */
   readonly document?: Document
-  /** Of an update: the names of the fields of the top level that it set, removed or shortened. May repeat a name. */
+  /**
+   * Of an update: the names of the fields of the top level that it set, removed or shortened. May
+   * repeat a name.
+   */
   readonly fields?: readonly string[]
 }
 
@@ -48,8 +55,8 @@ export interface StreamEvent {
 }
 
 /**
- * The stages after `$changeStream` which select and shape the events that `rows` ask for. The server selects in its oplog:
- * an update of other fields costs it about 4 µs, a reported event 11.
+ * The stages after `$changeStream` which select and shape the events that `rows` ask for. The
+ * server selects in its oplog: an update of other fields costs it about 4 µs, a reported event 11.
  */
 export function eventStages(rows: readonly Followed[]): Document[] {
   return [

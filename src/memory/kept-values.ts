@@ -4,7 +4,9 @@ import type { Change } from './followed.ts'
 import type { FollowedCollection } from './followed-facts.ts'
 import type { Kept, ProcessMemory } from './process-memory.ts'
 
-/** A read whose results are kept, unless they have changed since it began. Dispose of it afterwards. */
+/**
+ * A read whose results are kept, unless they have changed since it began. Dispose of it afterwards.
+ */
 export interface Filling<V> extends Disposable {
   /** Keeps a value that was read after {@link KeptValues.beginFilling}. */
   keep(key: string, value: V): void
@@ -19,8 +21,9 @@ export interface KeptValuesOptions<V> extends Bounds<V> {
 }
 
 /**
- * Values by key in the memory of a process, which the log keeps true: a change drops the value, and no read that a change
- * of its key overtook is kept. Read them only after {@link ProcessMemory.isCurrent} has said true for the request.
+ * Values by key in the memory of a process, which the log keeps true: a change drops the value, and
+ * no read that a change of its key overtook is kept. Read them only after
+ * {@link ProcessMemory.isCurrent} has said true for the request.
  */
 export class KeptValues<V extends object> implements Kept {
   readonly follows: readonly FollowedCollection[]

@@ -21,7 +21,10 @@ const restRounds = 5
 /** How many rounds a request waits at most. */
 const waitRoundsMax = 10
 
-/** How many rounds a tick or an opening may take. A frozen primary answers no command, and so ends none. */
+/**
+ * How many rounds a tick or an opening may take. A frozen primary answers no command, and so ends
+ * none.
+ */
 const tickRoundsMax = 30
 
 /** The pause before the stream is opened again, in milliseconds. */
@@ -37,11 +40,13 @@ interface Waiting {
 }
 
 /**
- * The log that keeps memory true: it follows the changes of a database by one change stream, and applies them.
+ * The log that keeps memory true: it follows the changes of a database by one change stream, and
+ * applies them.
  *
- * Requests that come while a tick runs share the next one, because the tick that runs may have looked before they came.
- * When anything is in doubt (an error, another primary, a tick of more than 3 s, 20,000 changes that were not read), it
- * drops everything and follows the changes from now on.
+ * Requests that come while a tick runs share the next one, because the tick that runs may have
+ * looked before they came. When anything is in doubt (an error, another primary, a tick of more
+ * than 3 s, 20,000 changes that were not read), it drops everything and follows the changes from
+ * now on.
  */
 export class Log {
   private readonly stages
@@ -89,9 +94,11 @@ export class Log {
   }
 
   /**
-   * Waits for a tick that begins after the call. The wait is shared, and usually sends one or two commands.
-   * @returns true: every write that was acknowledged before the call, in any process, has been applied. False: the log is not open,
-   *   or 1 s was not enough; read the database, and keep nothing.
+   * Waits for a tick that begins after the call. The wait is shared, and usually sends one or two
+   * commands.
+   * @returns true: every write that was acknowledged before the call, in any process, has been
+   *   applied. False: the log is not open, or 1 s was not enough; read the database, and keep
+   *   nothing.
    */
   isCurrent(): Promise<boolean> {
     if (!this.stream || this.isLate) return notCurrent
@@ -100,7 +107,10 @@ export class Log {
     return this.next.isCurrent
   }
 
-  /** The number of times that everything was dropped. A fill that began in another epoch is not kept. */
+  /**
+   * The number of times that everything was dropped. A fill that began in another epoch is not
+   * kept.
+   */
   get epoch(): number {
     return this.drops
   }
@@ -191,7 +201,9 @@ export class Log {
     })
   }
 
-  /** Counts rounds, because a process that was suspended or blocked for some seconds is not late. */
+  /**
+   * Counts rounds, because a process that was suspended or blocked for some seconds is not late.
+   */
   private beginRound(): void {
     if (this.roundsOfStep++ > tickRoundsMax) this.giveUp(new Error('the database does not answer'))
     for (const waiting of [this.running, this.next]) {

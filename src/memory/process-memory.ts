@@ -16,7 +16,9 @@ export interface Kept {
   drop(): void
 }
 
-/** What a process keeps in memory, and the log that keeps it true. Without a log, nothing is kept. */
+/**
+ * What a process keeps in memory, and the log that keeps it true. Without a log, nothing is kept.
+ */
 export class ProcessMemory {
   private readonly kept: Kept[] = []
   private readonly byCollection = new Map<string, Kept[]>()
@@ -70,8 +72,8 @@ export class ProcessMemory {
   }
 
   /**
-   * Waits until memory holds all that was acknowledged before the call, in any process. Mostly one command, shared by all
-   * that wait.
+   * Waits until memory holds all that was acknowledged before the call, in any process. Mostly one
+   * command, shared by all that wait.
    * @returns false in doubt: the caller reads the database, and nothing from memory.
    */
   async isCurrent(): Promise<boolean> {

@@ -2,7 +2,10 @@ import { Counter } from 'prom-client'
 import { MeasuredGauge } from './measured.ts'
 import { registry } from './registry.ts'
 
-/** The reads of each cache since the start, by its name. A counter of prom-client looks its labels up at each read. */
+/**
+ * The reads of each cache since the start, by its name. A counter of prom-client looks its labels
+ * up at each read.
+ */
 const reads = new Map<string, Record<'hit' | 'miss', number>>()
 
 new Counter({

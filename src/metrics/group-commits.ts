@@ -34,7 +34,10 @@ const refused = new Counter({
   registers,
 })
 
-/** The metrics of one group commit. Its refusals begin with 0, so that Prometheus sees the first one. */
+/**
+ * The metrics of one group commit. Its refusals begin with 0, so that Prometheus sees the first
+ * one.
+ */
 export function groupMetrics(group: string) {
   refused.inc({ group }, 0)
   return {

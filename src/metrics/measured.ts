@@ -7,7 +7,9 @@ export interface Measured {
   readonly value: number
 }
 
-/** A gauge whose values are read when Prometheus asks. It has no value while nothing can be read. */
+/**
+ * A gauge whose values are read when Prometheus asks. It has no value while nothing can be read.
+ */
 export class MeasuredGauge {
   private read: () => Promise<readonly Measured[]> = async () => []
 

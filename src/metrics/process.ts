@@ -10,7 +10,10 @@ export const clockSkew = new MeasuredGauge({
 
 let isCollecting = false
 
-/** Starts to measure memory, CPU, garbage collection and the delay of the event loop. A repeat does nothing. */
+/**
+ * Starts to measure memory, CPU, garbage collection and the delay of the event loop. A repeat does
+ * nothing.
+ */
 export function measureProcess(): void {
   if (isCollecting) return
   isCollecting = true

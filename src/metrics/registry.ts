@@ -1,6 +1,9 @@
 import { Registry } from 'prom-client'
 
-/** All metrics of this process. A metric is declared once, in a file of this folder, and registers itself here. */
+/**
+ * All metrics of this process. A metric is declared once, in a file of this folder, and registers
+ * itself here.
+ */
 export const registry = new Registry()
 
 /** Upper bounds of durations, in seconds: from an indexed read to the longest command. */
@@ -12,7 +15,10 @@ export const durationBuckets = [
 export class BoundedNames {
   private readonly names = new Set<string>()
 
-  /** @param namesMax the first names keep their own label, as long as they have at most `lengthMax` characters. */
+  /**
+   * @param namesMax the first names keep their own label, as long as they have at most `lengthMax`
+   *   characters.
+   */
   constructor(
     private readonly namesMax: number,
     private readonly lengthMax: number,

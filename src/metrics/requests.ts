@@ -41,14 +41,18 @@ export const requestsInFlight = new Gauge({
   registers,
 })
 
-/** Gives operation names of trusted documents labels of their own, up to 200, before other clients can take them. */
+/**
+ * Gives operation names of trusted documents labels of their own, up to 200, before other clients
+ * can take them.
+ */
 export const knowOperations = (names: readonly string[]): void => {
   for (const name of names) namedOperations.labelOf(name)
 }
 
 /**
- * The label of an operation. Clients choose names, so only the first short ones keep theirs: 200 of trusted documents and
- * of signed-in requests, and 50 others. So anonymous requests cannot take the labels of others.
+ * The label of an operation. Clients choose names, so only the first short ones keep theirs: 200 of
+ * trusted documents and of signed-in requests, and 50 others. So anonymous requests cannot take the
+ * labels of others.
  * @param isSignedIn whether the token of the request was verified.
  */
 export function operationLabelOf(name: string | undefined, isSignedIn: boolean): string {

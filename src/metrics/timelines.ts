@@ -11,9 +11,10 @@ export const timelineFallbacks = new Counter({
 })
 
 /**
- * How an operation of one timeline, or of its news, was answered: by the fast path, by it but for some fields of posts, or by
- * graphql-js, and why. `operation`: it has other fields of Query too. `arguments`: they are refused, or the page reads both
- * sides of a cursor. `incomplete`: a stored post or account is malformed, or a field of a post has an error.
+ * How an operation of one timeline, or of its news, was answered: by the fast path, by it but for
+ * some fields of posts, or by graphql-js, and why. `operation`: it has other fields of Query too.
+ * `arguments`: they are refused, or the page reads both sides of a cursor. `incomplete`: a stored
+ * post or account is malformed, or a field of a post has an error.
  */
 export type TimelineAnswer =
   | 'fast_path'

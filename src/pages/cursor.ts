@@ -7,7 +7,10 @@ export interface CursorCodec<Place> {
   readonly encode: (place: Place) => string
   /** @returns undefined if `text` is not a cursor of this kind. */
   readonly decode: (text: string) => Place | undefined
-  /** @throws {DomainError} BAD_USER_INPUT that names the argument, if `text` is not a cursor of this kind. */
+  /**
+   * @throws {DomainError} BAD_USER_INPUT that names the argument, if `text` is not a cursor of this
+   *   kind.
+   */
   readonly parse: (argument: string, text: string) => Place
 }
 
@@ -24,7 +27,10 @@ interface CursorForm<Place> {
   readonly charactersMax?: number
 }
 
-/** The only codec of cursors. A cursor never needs its item, so it stays valid after the item is gone. */
+/**
+ * The only codec of cursors. A cursor never needs its item, so it stays valid after the item is
+ * gone.
+ */
 export function cursorCodec<Place>({
   tag,
   toParts,

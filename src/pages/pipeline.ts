@@ -3,21 +3,26 @@ import { neighbour, type PostId, type PostRef, type TimeId, type UserId } from '
 import type { Page, Range, Window } from '../lib/page.ts'
 import type { PostPurpose, UserPurpose, Visibility } from '../visibility/visibility.ts'
 
-/** Whose list it is: a user's, that of a post, which is its author's, or that of something that is no user's, such as a tag. */
+/**
+ * Whose list it is: a user's, that of a post, which is its author's, or that of something that is
+ * no user's, such as a tag.
+ */
 export type Owner = UserId | PostRef | { readonly name: string }
 
 /** By the name of an owner: the id of a user or of a post, or its own. */
 type ByOwner<Value> = ReadonlyMap<string, Value>
 
 /**
- * A list of each owner, newest first. Each page passes the same four steps: the source proposes candidates, the facts
- * about all of them are loaded together, rules drop candidates, and the rest is presented. What the rules drop is
- * refilled.
+ * A list of each owner, newest first. Each page passes the same four steps: the source proposes
+ * candidates, the facts about all of them are loaded together, rules drop candidates, and the rest
+ * is presented. What the rules drop is refilled.
  */
 export interface List<O extends Owner, Candidate, Item = Candidate, Known = unknown> {
   /**
-   * The source: the candidates of a range of each list, in the order of the range. Fewer than its limit mean the end.
-   * @param past for each of several owners, the place after which the read continues. Default: the start of the range.
+   * The source: the candidates of a range of each list, in the order of the range. Fewer than its
+   * limit mean the end.
+   * @param past for each of several owners, the place after which the read continues. Default: the
+   *   start of the range.
    */
   read(
     owners: readonly O[],
@@ -35,7 +40,10 @@ export interface List<O extends Owner, Candidate, Item = Candidate, Known = unkn
   present(candidate: Candidate, known: Known): Item | undefined
 }
 
-/** The last two steps of a list whose items each belong to a user: an item shows if the viewer may see the user. */
+/**
+ * The last two steps of a list whose items each belong to a user: an item shows if the viewer may
+ * see the user.
+ */
 export const shownWithUser = <Item>(purpose: UserPurpose, userOf: (item: Item) => UserId) => ({
   loadFacts: async (items: readonly Item[], visibility: Visibility | undefined) =>
     visibility?.hiddenAmong(purpose, items.map(userOf)),
@@ -55,9 +63,9 @@ export const shownWithPost = <Item extends PostFacts>(purpose: PostPurpose) => (
 const roundMax = 1000
 
 /**
- * The items of a range of each list, in its order. Reads more candidates of all unfilled lists together, until each
- * has `range.limit` items or ends. Rounds double up to 1,000 candidates of an owner, so that many dropped candidates
- * cost few rounds and bounded memory.
+ * The items of a range of each list, in its order. Reads more candidates of all unfilled lists
+ * together, until each has `range.limit` items or ends. Rounds double up to 1,000 candidates of an
+ * owner, so that many dropped candidates cost few rounds and bounded memory.
  */
 export async function readRange<O extends Owner, Candidate, Item, Known>(
   list: List<O, Candidate, Item, Known>,
@@ -88,7 +96,10 @@ export async function readRange<O extends Owner, Candidate, Item, Known>(
   return items
 }
 
-/** Where a read continues. One owner's range continues by its bound, so that sources read a plain range. */
+/**
+ * Where a read continues. One owner's range continues by its bound, so that sources read a plain
+ * range.
+ */
 function next(
   owners: readonly Owner[],
   range: Range,
@@ -102,11 +113,11 @@ function next(
 }
 
 /**
- * Loads the same page of each list. Pages are full and their booleans exact, as if what the rules drop did not exist. A
- * list whose owner the viewer may not see has an empty page.
+ * Loads the same page of each list. Pages are full and their booleans exact, as if what the rules
+ * drop did not exist. A list whose owner the viewer may not see has an empty page.
  *
- * Costs one read for all owners, and one for each round of {@link readRange}. Reading `hasNextPage` or
- * `hasPreviousPage` of the far side costs as much again, for all pages together.
+ * Costs one read for all owners, and one for each round of {@link readRange}. Reading `hasNextPage`
+ * or `hasPreviousPage` of the far side costs as much again, for all pages together.
  */
 export async function readPages<O extends Owner, Candidate, Item, Known>(
   list: List<O, Candidate, Item, Known>,
@@ -158,8 +169,9 @@ export const rangeOf = (window: Window): Range => ({
 })
 
 /**
- * Creates the page of a window from the items of {@link rangeOf}. The extra item shows whether items follow in the
- * direction of the walk. The other direction is read only if requested, and only if a cursor bounds the page.
+ * Creates the page of a window from the items of {@link rangeOf}. The extra item shows whether
+ * items follow in the direction of the walk. The other direction is read only if requested, and
+ * only if a cursor bounds the page.
  * @param any whether a range has an item.
  */
 export function pageFrom<Item>(
@@ -184,7 +196,10 @@ export function pageFrom<Item>(
     : { items, hasNextPage: () => more || older(), hasPreviousPage: newer }
 }
 
-/** A function that calls `read` once and always returns its first result. Aliases of a list share one page. */
+/**
+ * A function that calls `read` once and always returns its first result. Aliases of a list share
+ * one page.
+ */
 function keepFirst<T>(read: () => NonNullable<T>): () => NonNullable<T> {
   let first: NonNullable<T> | undefined
   return () => {
@@ -222,7 +237,10 @@ export interface Order<Item, Place> {
   readonly compare: (one: Place, other: Place) => number
 }
 
-/** The page of a list that is completely in memory, and from which rules have dropped what they hide. Reads nothing. */
+/**
+ * The page of a list that is completely in memory, and from which rules have dropped what they
+ * hide. Reads nothing.
+ */
 export function cutPage<Item, Place>(
   items: readonly Item[],
   { placeOf, compare }: Order<Item, Place>,

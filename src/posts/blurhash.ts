@@ -7,14 +7,17 @@ const componentsMax = 9
 /** The most characters of a BlurHash. */
 export const blurhashLengthMax = lengthFor(componentsMax * componentsMax)
 
-/** The first character, one for the largest value, four for the average colour, two for each further component. */
+/**
+ * The first character, one for the largest value, four for the average colour, two for each further
+ * component.
+ */
 function lengthFor(components: number): number {
   return 4 + 2 * components
 }
 
 /**
- * Why a text is not a BlurHash, or undefined. The first character of a BlurHash says how many components it has, and so
- * its length.
+ * Why a text is not a BlurHash, or undefined. The first character of a BlurHash says how many
+ * components it has, and so its length.
  */
 export function blurhashProblem(hash: string): string | undefined {
   if (hash.length > blurhashLengthMax) return `must be at most ${blurhashLengthMax} characters`

@@ -9,7 +9,10 @@ const ofThem = (property: string): string =>
 /** Letters and marks of these scripts, as the inside of a class of characters. */
 export const unspaced = String.raw`[\p{L}&&[${ofThem('Script_Extensions')}]][\p{M}&&[${ofThem('Script')}]]`
 
-/** What makes one word with a letter beside it: letters but those, numbers, and marks but those of an emoji. */
+/**
+ * What makes one word with a letter beside it: letters but those, numbers, and marks but those of
+ * an emoji.
+ */
 export const joined = String.raw`[[\p{L}\p{M}\p{N}\p{Pc}]--[${unspaced}\ufe0e\ufe0f\u20e3]]`
 
 /** What a browser reads as the dot of a host. */

@@ -21,14 +21,19 @@ export interface FacetDoc {
   readonly kind: 'MENTION' | 'HASHTAG' | 'LINK'
   readonly start: number
   readonly end: number
-  /** Of a mention: the account that had the handle when the text was written; empty if none had it. */
+  /**
+   * Of a mention: the account that had the handle when the text was written; empty if none had it.
+   */
   readonly account?: string
 }
 
 /** A like, comment or share, in its post or in overflow. It never moves. */
 export interface EngagementDoc {
   readonly _id: ObjectId
-  /** The position in the list. Set only if an entry with a later `_id` was committed before. Default: `_id`. */
+  /**
+   * The position in the list. Set only if an entry with a later `_id` was committed before.
+   * Default: `_id`.
+   */
   readonly place?: ObjectId
   readonly actor: string
   readonly text?: string
@@ -44,7 +49,10 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly _id: ObjectId
   readonly author: string
   readonly text: string
-  /** Absent if a repair removed malformed ones. They are found in the text then, and name no accounts. */
+  /**
+   * Absent if a repair removed malformed ones. They are found in the text then, and name no
+   * accounts.
+   */
   readonly facets?: readonly FacetDoc[]
   readonly attachments?: AttachmentDoc[]
   /** The number of entries of each list, here and in overflow. */
@@ -61,12 +69,18 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly guard?: number
 }
 
-/** What rules of visibility know of an existing post. With a further field, reads of existing posts are no longer covered. */
+/**
+ * What rules of visibility know of an existing post. With a further field, reads of existing posts
+ * are no longer covered.
+ */
 export const postFactFields = ['_id', 'author'] as const satisfies readonly (keyof PostDoc)[]
 
 type PostFactField = (typeof postFactFields)[number]
 declare const isComplete: unique symbol
-/** An existing post with all {@link postFactFields}. Only `post.ts` makes one, so that no rule lacks a field of it. */
+/**
+ * An existing post with all {@link postFactFields}. Only `post.ts` makes one, so that no rule lacks
+ * a field of it.
+ */
 export type PostFacts = PostRef &
   Readonly<Pick<PostDoc, Exclude<PostFactField, '_id' | 'author'>>> & {
     readonly [isComplete]: true

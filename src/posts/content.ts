@@ -20,11 +20,17 @@ export type GivenAttachment = Pick<Attachment, 'url' | 'kind'> & {
 export interface Content {
   readonly text: string
   readonly attachments: readonly Attachment[]
-  /** Of the text. Undefined while validators check the content, and if what is stored cannot be read. */
+  /**
+   * Of the text. Undefined while validators check the content, and if what is stored cannot be
+   * read.
+   */
   readonly facets?: readonly Facet[] | undefined
 }
 
-/** A problem of a post's content, for its author: of the text, or of the part that `at` names, e.g. `attachments.0.alt`. */
+/**
+ * A problem of a post's content, for its author: of the text, or of the part that `at` names, e.g.
+ * `attachments.0.alt`.
+ */
 export type ContentProblem = string | { readonly at: string; readonly problem: string }
 
 /** One check of a post's content. Returns what is wrong with it, or undefined. */
@@ -73,7 +79,10 @@ function blockedWordsValidator(blockedWords: readonly string[]): ContentValidato
   }
 }
 
-/** The words of a text between single spaces, without differences that a reader does not see, e.g. case. */
+/**
+ * The words of a text between single spaces, without differences that a reader does not see, e.g.
+ * case.
+ */
 function spelled(text: string): string {
   const words = visibleText(text.replace(/\p{Cc}+/gu, ' '))
     .normalize('NFKC')
@@ -109,7 +118,8 @@ const sentenceOf = (cause: unknown): string =>
 
 /**
  * The content in the stored form: text in NFC with its facets, attachments checked.
- * @throws {DomainError} BAD_USER_INPUT with the problems of all fields, or else with those that the validators find.
+ * @throws {DomainError} BAD_USER_INPUT with the problems of all fields, or else with those that the
+ *   validators find.
  */
 export async function checkContent(
   input: { readonly text: string; readonly attachments?: readonly GivenAttachment[] | undefined },
@@ -131,8 +141,8 @@ export async function checkContent(
 }
 
 /**
- * The content with the accounts that have the mentioned handles now: a later owner of a handle inherits no mention. One
- * command, none without a mention.
+ * The content with the accounts that have the mentioned handles now: a later owner of a handle
+ * inherits no mention. One command, none without a mention.
  */
 export async function resolveMentions(
   content: Content,

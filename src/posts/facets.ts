@@ -9,12 +9,18 @@ export type Facet = FacetDoc
 /** The most facets of a text. */
 export const facetsMax = 10
 
-/** An "@" with all characters after it that a handle may have, if no address of e-mail can end there. */
+/**
+ * An "@" with all characters after it that a handle may have, if no address of e-mail can end
+ * there.
+ */
 const mention = new RegExp(String.raw`(?<!${joined}|[@＠])[@＠]([a-zA-Z0-9][a-zA-Z0-9_.\-]*)`, 'gv')
 const unspacedBefore = new RegExp(`[${unspaced}]$`, 'v')
 const joinedAfter = new RegExp(String.raw`^(?:${joined}|[@＠]|:\/\/)`, 'v')
 
-/** Punctuation, joiners and separators that words of some languages have between letters, not at an end. */
+/**
+ * Punctuation, joiners and separators that words of some languages have between letters, not at an
+ * end.
+ */
 const inside = String.raw`·・･゠～〜־\u200c\u200d\u180e`
 /** Punctuation that belongs to the word before it: of Hebrew, Tibetan, Japanese and Cyrillic. */
 const appended = `׳״་༌〃゛゜ꙿ`
@@ -24,12 +30,14 @@ const hashtag = new RegExp(
 )
 
 /**
- * Finds the first {@link facetsMax} mentions, hashtags and links of a text, in its order. They do not overlap. Pure, and
- * linear in the length of the text.
+ * Finds the first {@link facetsMax} mentions, hashtags and links of a text, in its order. They do
+ * not overlap. Pure, and linear in the length of the text.
  *
  * - A link, or an address of e-mail, is found first. Within it, there is no mention and no hashtag.
- * - A mention is an "@" with a handle, in any case. It is longest, and excludes the punctuation after it.
- * - A hashtag is a "#" with letters, marks, numbers, underscores and their like, at least one of them a letter.
+ * - A mention is an "@" with a handle, in any case. It is longest, and excludes the punctuation
+ *   after it.
+ * - A hashtag is a "#" with letters, marks, numbers, underscores and their like, at least one of
+ *   them a letter.
  *
  * @param text in its stored form.
  */
@@ -58,11 +66,17 @@ function findMentions(text: string): Facet[] {
   })
 }
 
-/** Two separators in a row, such as an ellipsis or a dash. No handle that a person would write has them. */
+/**
+ * Two separators in a row, such as an ellipsis or a dash. No handle that a person would write has
+ * them.
+ */
 const separators = /[.-]{2}/
 const handleLengthMax = 64
 
-/** The longest beginning of a run that is a handle before punctuation. Empty, if it is too long and has no punctuation. */
+/**
+ * The longest beginning of a run that is a handle before punctuation. Empty, if it is too long and
+ * has no punctuation.
+ */
 function writtenHandle(run: string): string {
   let handle = run.split(separators, 1)[0] ?? ''
   // "@bob.Thanks" begins a sentence. "@Bob.Lee" does not.
@@ -109,7 +123,8 @@ export interface NamedFacet extends Omit<Facet, 'account'> {
 
 /**
  * The facets of a text with what they name.
- * @param facets of the text. Undefined if what is stored cannot be read: they are found in the text, and name no accounts.
+ * @param facets of the text. Undefined if what is stored cannot be read: they are found in the
+ *   text, and name no accounts.
  */
 export function nameFacets(
   text: string,

@@ -1,6 +1,7 @@
 /**
- * The top-level domains that are rather the ends of file names in a text: source code, documents, archives and films. Those
- * of many sites that people name without a scheme stay domains, such as `ai`, `app`, `cc`, `dev`, `io`, `pl` and `so`.
+ * The top-level domains that are rather the ends of file names in a text: source code, documents,
+ * archives and films. Those of many sites that people name without a scheme stay domains, such as
+ * `ai`, `app`, `cc`, `dev`, `io`, `pl` and `so`.
  */
 export const fileEndings: ReadonlySet<string> = new Set([
   ...['gd', 'java', 'map', 'md', 'mk', 'ml', 'mm', 'mov', 'pm'],
@@ -13,8 +14,8 @@ const registries: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether a domain without a scheme and a path is rather the name of a file: of its ending, or with an underscore where no
- * registry accepts one.
+ * Whether a domain without a scheme and a path is rather the name of a file: of its ending, or with
+ * an underscore where no registry accepts one.
  * @param labels of the domain, at least two, the last one in lower case.
  */
 export function isFileName(labels: readonly string[]): boolean {

@@ -10,7 +10,10 @@ const renderingsMax = 4
 /** A post in memory. */
 interface KeptPost {
   readonly post: Post
-  /** Its texts in answers, by the names of what rendered them. An object as a key would keep all that it refers to. */
+  /**
+   * Its texts in answers, by the names of what rendered them. An object as a key would keep all
+   * that it refers to.
+   */
   readonly renderings: Map<string, readonly string[]>
   /** The account of the author that the renderings show. */
   author: KeptAccount | undefined
@@ -21,7 +24,10 @@ export interface PostFilling extends Disposable {
   keep(post: Post): void
 }
 
-/** The content of posts in memory, for all readers together. Their counts are those of no particular time. */
+/**
+ * The content of posts in memory, for all readers together. Their counts are those of no particular
+ * time.
+ */
 export class KeptPosts {
   private readonly posts: KeptValues<KeptPost>
 

@@ -1,7 +1,10 @@
 import { urlLengthMax } from '../lib/url.ts'
 import { dot, sentence, unspaced } from './characters.ts'
 
-/** What ends a path: spaces, invisible characters, quotes, and punctuation of sentences but that of ASCII. */
+/**
+ * What ends a path: spaces, invisible characters, quotes, and punctuation of sentences but that of
+ * ASCII.
+ */
 const ends = String.raw`\p{Z}\p{C}<>"\x60\\…‥[${sentence}--\p{ASCII}][[${dot}]--\p{ASCII}]`
 const any = `[^${ends}]`
 /** What separates the words of a path. */
@@ -10,8 +13,9 @@ const delimiter = String.raw`[[\x21-\x2f\x3a-\x40\x5b-\x60\x7b-\x7e]--[${ends}]]
 const wide = String.raw`[${unspaced}\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}]`
 
 /**
- * A path, query and fragment. A wide character belongs to it as the beginning of a word, as in `/wiki/日本`, but not
- * right after another word, or as the first one after the host, where the text goes on.
+ * A path, query and fragment. A wide character belongs to it as the beginning of a word, as in
+ * `/wiki/日本`, but not right after another word, or as the first one after the host, where the text
+ * goes on.
  */
 const path = new RegExp(
   [
@@ -27,7 +31,10 @@ const brackets = '()[]{}'
 /** Punctuation at the end that belongs to the sentence around it. */
 const trailing = /[.,:;!?*~@&'\\]|[^\P{P}\p{ASCII}]/u
 
-/** The length of the path, query and fragment at a place of a text, without what belongs to the sentence around it. */
+/**
+ * The length of the path, query and fragment at a place of a text, without what belongs to the
+ * sentence around it.
+ */
 export function lengthOfPath(text: string, from: number): number {
   // No link is longer than this.
   const written = path.exec(text.slice(from, from + urlLengthMax + 1))?.[0] ?? ''

@@ -27,7 +27,9 @@ const host = `(?:(?!(?<=[${unspaced}])${http})${hostCharacter})+`
 
 const urls = new RegExp(`(?<!${joined})${http}`, 'gv')
 const domains = new RegExp(String.raw`(?<=^|[\p{White_Space}${sentence}<>\|])(?<!:)${host}`, 'gv')
-/** Where no word is before a domain but one of a script without spaces, with punctuation after it. */
+/**
+ * Where no word is before a domain but one of a script without spaces, with punctuation after it.
+ */
 const domainStart = new RegExp(
   String.raw`(?<=(?:^|[\p{White_Space}<>\|])${sentence}*|[${unspaced}]${sentence}+)`,
   'vy',
@@ -38,12 +40,17 @@ const hostEnd = new RegExp(String.raw`[${dot}\p{Cf}\p{Variation_Selector}]+$`, '
 /** An existing top-level domain, if it is one, right before a letter of a script without spaces. */
 const topLevelBefore = new RegExp(String.raw`^([a-zA-Z]+|xn--[\w\-]+)[${unspaced}]`, 'v')
 
-/** Every domain without a scheme has it, and few texts do. A search for domains takes much longer. */
+/**
+ * Every domain without a scheme has it, and few texts do. A search for domains takes much longer.
+ */
 const innerDot = /\.\P{White_Space}/u
 
 /** The end of a sentence, or of a part of it, so that no browser would read on. */
 const close = new RegExp(String.raw`[${sentence}${dot}]*(?:\p{White_Space}|$)`, 'vy')
-/** What may follow a complete domain: "'s", what no host contains, and words in a script without spaces. */
+/**
+ * What may follow a complete domain: "'s", what no host contains, and words in a script without
+ * spaces.
+ */
 const goesOn = new RegExp(
   String.raw`['’]s${close.source}|[<>\^\|]|[${sentence}--:]*(?:[${unspaced}]|${http})`,
   'vy',
@@ -53,9 +60,9 @@ const pairs = '()[]{}<>«»“”‘’‚‘„“‹›「」『』（）［�
 /**
  * The links of a text, and the URLs that are none, in order. Linear in its length.
  *
- * A link has the host that a browser reads in the text. Where that is in doubt, the URL is no link to its next space.
- * A domain without a scheme is a link if its top-level domain exists and is in lower case. Without a path, the name of a
- * file is none.
+ * A link has the host that a browser reads in the text. Where that is in doubt, the URL is no link
+ * to its next space. A domain without a scheme is a link if its top-level domain exists and is in
+ * lower case. Without a path, the name of a file is none.
  */
 export function findAddresses(text: string): AddressPart[] {
   const parts: AddressPart[] = []
@@ -87,7 +94,10 @@ export function outsideOf(others: readonly Part[]): (part: Part) => boolean {
   }
 }
 
-/** The URL of a link in the form that a browser sends. Undefined if the text is none, or one with a password. */
+/**
+ * The URL of a link in the form that a browser sends. Undefined if the text is none, or one with a
+ * password.
+ */
 export const urlOf = (written: string): string | undefined =>
   checkedUrl(/^https?:\/\//i.test(written) ? written : `https://${written}`).url
 
@@ -104,7 +114,10 @@ function startsWith(pattern: RegExp, text: string, from: number): boolean {
   return pattern.test(text)
 }
 
-/** Finds the ends of the links of a text, in its order. A link without a scheme has no place for its host. */
+/**
+ * Finds the ends of the links of a text, in its order. A link without a scheme has no place for its
+ * host.
+ */
 function ends(text: string): (start: number, hostStart?: number) => number | undefined {
   let userEnd = -1
   /** Whether all before an "@" would be the name of a user. */
@@ -142,7 +155,10 @@ function ends(text: string): (start: number, hostStart?: number) => number | und
   }
 }
 
-/** Without the letters of a script without spaces that follow an existing top-level domain. No domain ends so. */
+/**
+ * Without the letters of a script without spaces that follow an existing top-level domain. No
+ * domain ends so.
+ */
 function withoutParticle(name: string): string {
   const label = labelsOf(name).at(-1) ?? ''
   const topLevel = topLevelBefore.exec(label)?.[1] ?? ''
@@ -158,7 +174,10 @@ const isComplete = (name: string): boolean =>
 /** The full stop of a sentence, if the top-level domain after it does not exist. */
 const isSentence = new RegExp(`[[${dot}]--\\.]`, 'v')
 
-/** Whether a browser reads a host as it is written, not as a number, or with parts that are encoded or empty. */
+/**
+ * Whether a browser reads a host as it is written, not as a number, or with parts that are encoded
+ * or empty.
+ */
 function isHost(name: string): boolean {
   const read = parseUrl(`http://${name}`)?.hostname
   if (read === undefined) return false
@@ -174,14 +193,19 @@ function isHost(name: string): boolean {
   )
 }
 
-/** Letters, numbers, emoji and their joiners, and the punctuation that IDNA 2008 allows within words. */
+/**
+ * Letters, numbers, emoji and their joiners, and the punctuation that IDNA 2008 allows within
+ * words.
+ */
 const legible = /^(?:[\p{L}\p{M}\p{N}_·・׳״͵-]|\p{Extended_Pictographic}|\u200c|\u200d|\ufe0f)+$/u
 /** Letters that look like the slash after a host. */
 const slashes = /[\u3033-\u3035]/
 
 const plain = new RegExp(String.raw`^[[\p{L}\p{M}\p{N}_.\-]--[${unspaced}]]+$`, 'v')
 
-/** Whether a text without a scheme is a domain, and not the end of one sentence with the next one. */
+/**
+ * Whether a text without a scheme is a domain, and not the end of one sentence with the next one.
+ */
 function isDomain(name: string): boolean {
   const [topLevel = '', ...more] = labelsOf(name).reverse()
   const exists = topLevel === topLevel.toLowerCase() && isTopLevel(topLevel)

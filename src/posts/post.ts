@@ -40,8 +40,8 @@ export const factsOf = (doc: FactsDoc): PostFacts =>
   Object.assign(toRef(doc), ...furtherFacts.map((name) => ({ [name]: doc[name] })))
 
 /**
- * What rules know of a post that another read has proven to exist. Undefined if they know more than its name: then the
- * post must be read.
+ * What rules know of a post that another read has proven to exist. Undefined if they know more than
+ * its name: then the post must be read.
  */
 export const provenPost = (post: PostRef): PostFacts | undefined =>
   furtherFacts.length === 0 ? (post as PostFacts) : undefined

@@ -73,12 +73,18 @@ const bounds: GroupCommitBounds = {
   lingerMs: 10,
 }
 
-/** Number of authors whose posts share a transaction. A follow of one of them is enough to make it collide. */
+/**
+ * Number of authors whose posts share a transaction. A follow of one of them is enough to make it
+ * collide.
+ */
 const authorsMax = 16
 
 /** The posts, each found by author and id, which is the shard key. */
 export class Posts {
-  /** Posts of one author would collide on the author's counter. Those of several authors share commands. */
+  /**
+   * Posts of one author would collide on the author's counter. Those of several authors share
+   * commands.
+   */
   private readonly newPosts: SharedTransactions<NewPost, Published>
   private readonly loadDocs = shareFewKeys('posts', (refs: readonly PostRef[]) =>
     this.readDocs(refs),
@@ -95,12 +101,15 @@ export class Posts {
   }
 
   /**
-   * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's counter and the job that
-   * delivers the post. This process delivers to a small audience before it answers; workers deliver to larger ones. While
-   * no strategy stores timelines, a post has no job: four commands with an idempotency key, also for up to 16 authors.
-   * Others: see {@link publishPosts}. One more finds the accounts of mentions.
-   * @returns the post. A repeat reads it again, with one command more, and returns undefined for a deleted post.
-   * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an account.
+   * Creates a post. One transaction, shared with concurrent posts, commits the post, the author's
+   * counter and the job that delivers the post. This process delivers to a small audience before it
+   * answers; workers deliver to larger ones. While no strategy stores timelines, a post has no job:
+   * four commands with an idempotency key, also for up to 16 authors. Others: see
+   * {@link publishPosts}. One more finds the accounts of mentions.
+   * @returns the post. A repeat reads it again, with one command more, and returns undefined for a
+   *   deleted post.
+   * @throws {DomainError} BAD_USER_INPUT that names what a validator refuses; NOT_FOUND without an
+   *   account.
    */
   async create(actor: UserId, given: GivenContent): Promise<Post>
   async create(
@@ -122,7 +131,10 @@ export class Posts {
     return post && { ...post, isRepeat: true }
   }
 
-  /** The content in its stored form. @throws {DomainError} BAD_USER_INPUT that names what a validator refuses. */
+  /**
+   * The content in its stored form. @throws {DomainError} BAD_USER_INPUT that names what a
+   * validator refuses.
+   */
   async checkContent(given: Parameters<typeof checkContent>[0]): Promise<Content> {
     return checkContent(given, this.parts.validators)
   }
@@ -153,7 +165,10 @@ export class Posts {
     return transactions.run(lockedAgain(lock, work), idempotencyKey)
   }
 
-  /** The existing posts among `refs`. One command with the shard key, which concurrent reads of few posts share. */
+  /**
+   * The existing posts among `refs`. One command with the shard key, which concurrent reads of few
+   * posts share.
+   */
   async byRefs(refs: readonly PostRef[]): Promise<Map<PostId, Post>> {
     const docs = new Map(
       (await this.loadDocs(refs)).map((doc) => [fromObjectId<PostId>(doc._id), doc]),
@@ -196,8 +211,8 @@ export class Posts {
   }
 
   /**
-   * The posts of `authors` in a range, in the order of the range. One covered command. At most 200 authors: beyond that,
-   * MongoDB stops merging the index and reads all their posts.
+   * The posts of `authors` in a range, in the order of the range. One covered command. At most 200
+   * authors: beyond that, MongoDB stops merging the index and reads all their posts.
    */
   async refsByAuthors(authors: readonly UserId[], range: Range): Promise<PostRef[]> {
     const docs = await findAtOnce(
@@ -214,8 +229,8 @@ export class Posts {
   }
 
   /**
-   * The posts of any number of authors, by author, newest first, up to `limit` of them. The authors are in order, so
-   * posts of the last author may be missing. One covered command.
+   * The posts of any number of authors, by author, newest first, up to `limit` of them. The authors
+   * are in order, so posts of the last author may be missing. One covered command.
    * @param first the first id. Default: all posts.
    */
   async refsByAuthor(
@@ -237,7 +252,9 @@ export class Posts {
     return docs.map(toRef)
   }
 
-  /** The existing posts among `refs`. One covered command with the shard key, none without posts. */
+  /**
+   * The existing posts among `refs`. One covered command with the shard key, none without posts.
+   */
   async existing(refs: readonly PostRef[]): Promise<Map<PostId, PostFacts>> {
     if (refs.length === 0) return new Map()
     const authorOf = new Map(refs.map(({ id, author }) => [id, author]))
@@ -252,15 +269,18 @@ export class Posts {
   }
 
   /**
-   * What rules know of posts that another read has proven to exist, of those that still do. None, or the command of
-   * {@link existing} if rules know more of posts than their names.
+   * What rules know of posts that another read has proven to exist, of those that still do. None,
+   * or the command of {@link existing} if rules know more of posts than their names.
    */
   async factsOfProven(refs: readonly PostRef[]): Promise<readonly PostFacts[]> {
     const proven = refs.flatMap((ref) => provenPost(ref) ?? [])
     return proven.length === refs.length ? proven : [...(await this.existing(refs)).values()]
   }
 
-  /** The authors of the existing posts among `ids`. One covered command to all shards, only for entries without an author. */
+  /**
+   * The authors of the existing posts among `ids`. One covered command to all shards, only for
+   * entries without an author.
+   */
   async authorsOf(ids: readonly PostId[]): Promise<Map<PostId, UserId>> {
     const docs = await this.parts.collections.posts
       .find(
@@ -272,8 +292,9 @@ export class Posts {
   }
 
   /**
-   * Deletes some posts of a deleted user, and enqueues the removal of their likes, comments and shares. The removal is
-   * split: its range jobs retract the posts, from deliveries too that began before. A repeat deletes the next posts.
+   * Deletes some posts of a deleted user, and enqueues the removal of their likes, comments and
+   * shares. The removal is split: its range jobs retract the posts, from deliveries too that began
+   * before. A repeat deletes the next posts.
    * @returns undefined if no post is left.
    */
   async purge(
@@ -297,5 +318,8 @@ export class Posts {
   }
 }
 
-/** Number of posts deleted in one transaction: with their lists, far below the 16 MB of an oplog entry. */
+/**
+ * Number of posts deleted in one transaction: with their lists, far below the 16 MB of an oplog
+ * entry.
+ */
 const purgeBatch = 50

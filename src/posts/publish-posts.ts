@@ -37,16 +37,19 @@ export interface PublishingParts {
   readonly mint: IdMint
 }
 
-/** Posts in whose transaction a result was saved already. Their next try reads the saved results first. */
+/**
+ * Posts in whose transaction a result was saved already. Their next try reads the saved results
+ * first.
+ */
 const inDoubt = new WeakSet<NewPost>()
 
 /**
- * Publishes posts in the caller's transaction, in order. Post, counter of the author, jobs and the result under the
- * idempotency key change together. @returns the answer of each: NOT_FOUND without an account; a repeat has the result
- * of the first.
- * Cost, whatever the number of posts: the authors' counters, the posts, and the results under idempotency keys, each one
- * command. One more inserts jobs, and one reads the queue of those of several authors. One more reads accounts that this
- * process does not know.
+ * Publishes posts in the caller's transaction, in order. Post, counter of the author, jobs and the
+ * result under the idempotency key change together. @returns the answer of each: NOT_FOUND without
+ * an account; a repeat has the result of the first. Cost, whatever the number of posts: the
+ * authors' counters, the posts, and the results under idempotency keys, each one command. One more
+ * inserts jobs, and one reads the queue of those of several authors. One more reads accounts that
+ * this process does not know.
  * @throws {TryAgain} if an idempotency key is a repeat. The next try has two reads more.
  */
 export async function publishPosts(
@@ -86,11 +89,13 @@ async function insertPosts(
 ): Promise<readonly (Post | undefined)[]> {
   const { collections, stats, outbox, mint, needsJobs, transactions } = parts
   const counted = await stats.countPosts(tx, countByAuthor(posts))
-  // Asked once the authors are known to have accounts: a strategy that found no accounts is registered by then.
+  // Asked once the authors are known to have accounts: a strategy that found no accounts is
+  // registered by then.
   const areJobsNeeded = needsJobs()
   // It may fail while other commands run, and is looked at after them.
   areJobsNeeded.catch(() => {})
-  // The id is the position in every timeline. Made this late, it is seldom below an id that a reader has seen.
+  // The id is the position in every timeline. Made this late, it is seldom below an id that a
+  // reader has seen.
   const docs = posts.map(({ author, content }): PostDoc | undefined =>
     counted.has(author) ? toPostDoc({ id: mint.next<PostId>(), author }, content) : undefined,
   )
@@ -115,7 +120,10 @@ async function insertPosts(
   return made
 }
 
-/** Saves the results of posts with idempotency keys. Most keys are new, so nothing looks for saved results before. */
+/**
+ * Saves the results of posts with idempotency keys. Most keys are new, so nothing looks for saved
+ * results before.
+ */
 async function saveResults(
   tx: Tx,
   { transactions: { idempotency } }: PublishingParts,

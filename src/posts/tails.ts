@@ -39,16 +39,22 @@ interface Fill {
 /** Estimated bytes of a tail, and of a post in it. */
 const [tailBytes, postBytes] = [300, 200]
 
-/** Number of posts that a fill reads at least, and that a tail is cut to when it has twice as many. */
+/**
+ * Number of posts that a fill reads at least, and that a tail is cut to when it has twice as many.
+ */
 const [depthMin, depthMax] = [51, 500]
 
-/** Number of authors that one command reads, as MongoDB merges the index without a sort; and that a fill reads. */
+/**
+ * Number of authors that one command reads, as MongoDB merges the index without a sort; and that a
+ * fill reads.
+ */
 const [authorsPerRead, authorsMax] = [200, 2_000]
 
 /**
- * The newest posts of authors in the memory of a process, each complete down to its floor. New posts join by the log, and
- * deleted ones leave. One read of fan-out on read proves the tails of all its authors down to the end of its page, so the
- * next reader who shares followees reads nothing. Bounded in bytes: the tails not used for longest are dropped first.
+ * The newest posts of authors in the memory of a process, each complete down to its floor. New
+ * posts join by the log, and deleted ones leave. One read of fan-out on read proves the tails of
+ * all its authors down to the end of its page, so the next reader who shares followees reads
+ * nothing. Bounded in bytes: the tails not used for longest are dropped first.
  */
 export class Tails implements Kept {
   readonly follows = ['posts'] as const
@@ -81,7 +87,8 @@ export class Tails implements Kept {
     }
     const refs = mergeTails(tails, range)
     const last = refs.length >= range.limit ? refs.at(-1)?.id : undefined
-    // Beyond the last post, nothing matters. The oldest first, everything above the begin of the range does.
+    // Beyond the last post, nothing matters. The oldest first, everything above the begin of the
+    // range does.
     const end = (range.oldestFirst ? undefined : last) ?? range.newerThan ?? everything
     for (const tail of tails) {
       tail.isUsed = true
@@ -92,9 +99,11 @@ export class Tails implements Kept {
   }
 
   /**
-   * Reads the newest posts of authors, or those that follow the end of their tails, up to the limit of a range, and keeps
-   * them: one command for each 200 authors. Memory is older than the read until it is current again.
-   * @returns false if they cannot be kept, so that nothing was read: they are too many, or do not meet the tails.
+   * Reads the newest posts of authors, or those that follow the end of their tails, up to the limit
+   * of a range, and keeps them: one command for each 200 authors. Memory is older than the read
+   * until it is current again.
+   * @returns false if they cannot be kept, so that nothing was read: they are too many, or do not
+   *   meet the tails.
    */
   async fill(authors: readonly UserId[], range: Range, read: ReadPosts): Promise<boolean> {
     const { olderThan, oldestFirst } = range
@@ -147,7 +156,10 @@ export class Tails implements Kept {
     this.fills.clear()
   }
 
-  /** Whether posts that are read below a bound follow on what is known of an author. Without a bound, they do. */
+  /**
+   * Whether posts that are read below a bound follow on what is known of an author. Without a
+   * bound, they do.
+   */
   private isMet(author: UserId, olderThan: TimeId | undefined): boolean {
     if (olderThan === undefined) return true
     const tail = this.byAuthor.get(author)

@@ -8,7 +8,10 @@ import type { PostId, UserId } from '../lib/ids.ts'
 /** The overflow level of the lists of a deleted post: below every level of an existing post. */
 const tombstoneLevel = -1
 
-/** Keeps the lists of deleted posts in overflow documents until a job removes all likes, comments and shares. */
+/**
+ * Keeps the lists of deleted posts in overflow documents until a job removes all likes, comments
+ * and shares.
+ */
 export class Tombstones {
   constructor(
     private readonly overflow: Collections['overflow'],
@@ -16,8 +19,9 @@ export class Tombstones {
   ) {}
 
   /**
-   * Inserts the lists that deleted posts held into overflow documents, and emits an event, to which engagement reacts and removes them.
-   * No entry is lost if a process dies in between. Two commands, none for posts without engagement.
+   * Inserts the lists that deleted posts held into overflow documents, and emits an event, to which
+   * engagement reacts and removes them. No entry is lost if a process dies in between. Two
+   * commands, none for posts without engagement.
    */
   async insert(tx: Tx, posts: readonly PostDoc[]): Promise<void> {
     const engaged = posts.filter(({ counts }) => counts !== undefined)

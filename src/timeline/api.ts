@@ -18,10 +18,11 @@ export const timelinesApi: Api = {
     },
     listSizes: { 'TimelineNews.authors': newsAuthorsMax },
     pageCommands: {
-      // Where nothing is kept: the registrations before and after (3), the creation of a cache (4), two rounds of stored
-      // entries (2), fan-out on read after them and in a third round (8), and the facts of three rounds (23): a round reads
-      // authors of entries, relations (2), a group, accounts (2), posts and their overflow. A page
-      // during which a registration changes is read again.
+      // Where nothing is kept: the registrations before and after (3), the creation of a cache (4),
+      // two rounds of stored entries (2), fan-out on read after them and in a third round (8), and
+      // the facts of three rounds (23): a round reads authors of entries, relations (2), a group,
+      // accounts (2), posts and their overflow. A page during which a registration changes is read
+      // again.
       'Query.timeline': 40,
     },
   },

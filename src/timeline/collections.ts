@@ -18,7 +18,10 @@ export interface TimedBucketDoc {
   readonly over?: true
 }
 
-/** A fixed number of entries of a reader's timeline, in order of arrival. Buckets of a reader may overlap. */
+/**
+ * A fixed number of entries of a reader's timeline, in order of arrival. Buckets of a reader may
+ * overlap.
+ */
 export interface SizedBucketDoc {
   readonly _id: ObjectId
   readonly reader: string
@@ -38,7 +41,10 @@ export interface TimelineCacheDoc {
   /** The epoch of the registration under which the cache was built. */
   readonly epoch: ObjectId
   readonly entries: EntryDoc[]
-  /** The cache contains every post of the timeline from this id on. A full cache: from its last entry on. */
+  /**
+   * The cache contains every post of the timeline from this id on. A full cache: from its last
+   * entry on.
+   */
   readonly floor: ObjectId
   /** Set during the build. The cache takes entries then, but pages do not read it. */
   readonly building?: ObjectId
@@ -67,29 +73,35 @@ export interface CoveredRange {
 export interface StrategyDoc {
   /** The name of the strategy. */
   readonly _id: string
-  /** Identifies this registration. It changes after a drop, and when the stored timelines are invalidated. */
+  /**
+   * Identifies this registration. It changes after a drop, and when the stored timelines are
+   * invalidated.
+   */
   readonly epoch: ObjectId
   /** The timelines of readers up to this id are back-filled. */
   readonly covered: string
-  /** The ranges of readers beyond `covered` that are back-filled separately. They end with the epoch. */
+  /**
+   * The ranges of readers beyond `covered` that are back-filled separately. They end with the
+   * epoch.
+   */
   readonly split?: readonly CoveredRange[]
   /** Whether all timelines are back-filled. */
   readonly complete: boolean
   /**
-   * Every post of a timeline from this id on is stored, and older ones may be removed. Absent: every post. It rises, and
-   * ends with the epoch.
+   * Every post of a timeline from this id on is stored, and older ones may be removed. Absent:
+   * every post. It rises, and ends with the epoch.
    */
   readonly floor?: ObjectId
   /** The number of readers that are back-filled, and the estimated number of all readers. */
   readonly readers?: { readonly done: number; readonly total: number }
   /**
-   * When the back-fill may begin: posts of transactions that do not know the registration are committed by then. In the year
-   * 9999 before the wait begins. Absent: there are none.
+   * When the back-fill may begin: posts of transactions that do not know the registration are
+   * committed by then. In the year 9999 before the wait begins. Absent: there are none.
    */
   readonly settlesAt?: Date
   /**
-   * Set by large imports: only the timelines of readers with this `imported` or a later one are back-filled, because all
-   * others are. It ends with the epoch.
+   * Set by large imports: only the timelines of readers with this `imported` or a later one are
+   * back-filled, because all others are. It ends with the epoch.
    */
   readonly changedSince?: ObjectId
   /** Set during a drop. No reader is covered then, and the strategy cannot be registered. */
@@ -100,7 +112,10 @@ export interface StrategyDoc {
 
 const entries = list(object({ post: id }, { author: text, text }))
 
-/** What timelines store: it is derived from the other collections, but for the registrations of strategies. */
+/**
+ * What timelines store: it is derived from the other collections, but for the registrations of
+ * strategies.
+ */
 export const timelineCollections = {
   timeline_cache: collectionOf<TimelineCacheDoc>()({
     about: 'a whole timeline down to `floor`',

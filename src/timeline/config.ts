@@ -27,18 +27,23 @@ export interface FeedConfig extends SettingValues {
   readonly maintained: readonly FeedStrategyName[]
   /** The part of a post that stored entries contain. */
   readonly entries: EntryContent
-  /** How long stored timelines keep entries, in days after the creation of their posts. 0: for ever. */
+  /**
+   * How long stored timelines keep entries, in days after the creation of their posts. 0: for ever.
+   */
   readonly timelineDaysMax: number
   /** Number of followers up to which the process that created a post delivers it. */
   readonly inlineMax: number
   /**
-   * Memory in MB: half for posts, accounts and relations of pages, half for answers that are sent again while nothing
-   * has changed. 0: none is kept.
+   * Memory in MB: half for posts, accounts and relations of pages, half for answers that are sent
+   * again while nothing has changed. 0: none is kept.
    */
   readonly pageCacheMb: number
 }
 
-/** The environment variables of all strategies, with their texts for docs/reference/configuration.md. */
+/**
+ * The environment variables of all strategies, with their texts for
+ * docs/reference/configuration.md.
+ */
 const common = {
   FEED_STRATEGY: {
     schema: oneOf(feedStrategyNames).default('FANOUT_ON_READ'),

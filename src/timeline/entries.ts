@@ -40,7 +40,10 @@ export const fromEntryDoc = ({ post, author, text }: EntryDoc): Entry => ({
 export const isInRange = (id: PostId, { olderThan, newerThan }: Range): boolean =>
   (olderThan === undefined || id < olderThan) && (newerThan === undefined || id > newerThan)
 
-/** Sorts entries into the order of a range, removes repeats, and cuts them at the limit of the range. */
+/**
+ * Sorts entries into the order of a range, removes repeats, and cuts them at the limit of the
+ * range.
+ */
 export function sortEntries(entries: readonly Entry[], { oldestFirst, limit }: Range): Entry[] {
   const sign = oldestFirst ? 1 : -1
   return [...entries]

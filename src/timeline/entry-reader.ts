@@ -42,8 +42,8 @@ export class EntryReader {
   }
 
   /**
-   * Makes entries of posts that were just read, without those that are deleted since. One command for each 1,000 posts
-   * if entries contain text, otherwise none.
+   * Makes entries of posts that were just read, without those that are deleted since. One command
+   * for each 1,000 posts if entries contain text, otherwise none.
    */
   async toEntries(refs: readonly PostRef[]): Promise<ReadonlyMap<PostId, Entry>> {
     const entries: Entry[] = []
@@ -58,8 +58,8 @@ export class EntryReader {
   }
 
   /**
-   * Finds the entries whose posts are deleted. One covered command, which concurrent calls for up to 200 entries share.
-   * It asks all shards if entries contain no author.
+   * Finds the entries whose posts are deleted. One covered command, which concurrent calls for up
+   * to 200 entries share. It asks all shards if entries contain no author.
    */
   async findDeleted(entries: readonly Entry[]): Promise<PostId[]> {
     if (entries.length === 0) return []
@@ -72,8 +72,8 @@ export class EntryReader {
   }
 
   /**
-   * Loads the author's newest posts older than `olderThan`. One covered command, which concurrent calls without
-   * `olderThan` share, and one more if entries contain text.
+   * Loads the author's newest posts older than `olderThan`. One covered command, which concurrent
+   * calls without `olderThan` share, and one more if entries contain text.
    * @returns also the id of the last post that was read, from which the next segment continues.
    */
   async loadSegment(
@@ -89,7 +89,8 @@ export class EntryReader {
   }
 
   /**
-   * Converts posts that were just read into a segment. One command if entries contain text, otherwise none.
+   * Converts posts that were just read into a segment. One command if entries contain text,
+   * otherwise none.
    * @param refs newest first. Fewer than `limit` include the oldest post.
    */
   async toSegment(

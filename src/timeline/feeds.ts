@@ -88,7 +88,10 @@ export interface Feeds {
   readonly sweep: Sweep
 }
 
-/** Wires the services of all strategies. Every strategy delivers, also if this process does not serve it. */
+/**
+ * Wires the services of all strategies. Every strategy delivers, also if this process does not
+ * serve it.
+ */
 export function createFeeds(
   { collections, core, outbox, transactions, memory, registry, mint, now }: FeedParts,
   config: FeedConfig,

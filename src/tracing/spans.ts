@@ -39,7 +39,9 @@ export function useTracer(next: Tracer | undefined): void {
 /** Whether spans are created. */
 export const isTracing = (): boolean => tracer !== undefined
 
-/** Begins a span, in a trace of its own without a parent. @returns undefined while tracing is off. */
+/**
+ * Begins a span, in a trace of its own without a parent. @returns undefined while tracing is off.
+ */
 export function startSpan(name: string, start: SpanStart = {}): Span | undefined {
   if (!tracer) return undefined
   const { kind = 'INTERNAL', attributes = {}, parent } = start
@@ -56,7 +58,10 @@ function contextOf(parent: Traceparent | undefined) {
   return above ? trace.setSpan(ROOT_CONTEXT, above.span) : ROOT_CONTEXT
 }
 
-/** Ends a span. @param error the code or class of the error that it failed with, from a bounded set; never a message. */
+/**
+ * Ends a span. @param error the code or class of the error that it failed with, from a bounded set;
+ * never a message.
+ */
 export function endSpan(span: Span | undefined, error?: string): void {
   if (!span) return
   if (error !== undefined) {
@@ -99,7 +104,10 @@ export function errorTypeOf(error: unknown): string {
   return typeof code === 'string' ? code : error.constructor.name
 }
 
-/** The place of the active span in its trace, for work that continues elsewhere. Undefined without one. */
+/**
+ * The place of the active span in its trace, for work that continues elsewhere. Undefined without
+ * one.
+ */
 export function currentTraceparent(): Traceparent | undefined {
   const current = active.getStore()
   if (!current) return undefined

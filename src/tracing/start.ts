@@ -8,9 +8,9 @@ const flushMsMax = 1_000
 const unsent = 'spans could not be sent'
 
 /**
- * Sends spans to a collector by OTLP over HTTP, until it is disposed of. Loads OpenTelemetry's SDK only then. Spans that
- * a collector does not take in time are dropped, with a warning: at most 2,048 wait. The SDK reads the other standard
- * variables itself, such as `OTEL_TRACES_SAMPLER`.
+ * Sends spans to a collector by OTLP over HTTP, until it is disposed of. Loads OpenTelemetry's SDK
+ * only then. Spans that a collector does not take in time are dropped, with a warning: at most
+ * 2,048 wait. The SDK reads the other standard variables itself, such as `OTEL_TRACES_SAMPLER`.
  * @param endpoint the base URL of the collector. Undefined: tracing stays off.
  */
 export async function startTracing(

@@ -8,7 +8,10 @@ export interface FormerHandle {
   readonly until: Date
 }
 
-/** An account. A deleted account has no profile, and keeps its handles and its subject until the purge ends. */
+/**
+ * An account. A deleted account has no profile, and keeps its handles and its subject until the
+ * purge ends.
+ */
 export interface UserDoc {
   readonly _id: string
   readonly handle: string
@@ -26,8 +29,8 @@ export interface UserDoc {
 }
 
 /**
- * The counters of a live user. A deleted user has none. Every write that adds an edge or a post changes this
- * document, so such a write collides with a deletion or a block.
+ * The counters of a live user. A deleted user has none. Every write that adds an edge or a post
+ * changes this document, so such a write collides with a deletion or a block.
  */
 export interface UserStatsDoc {
   readonly _id: string
@@ -38,7 +41,10 @@ export interface UserStatsDoc {
   readonly guard?: number
   /** The number of repairs of the counters, or of the counted edges. */
   readonly repairs?: number
-  /** The last batch of a large import that changed the followees. Absent: none, or no timeline was stored. */
+  /**
+   * The last batch of a large import that changed the followees. Absent: none, or no timeline was
+   * stored.
+   */
   readonly imported?: ObjectId
 }
 
@@ -56,15 +62,24 @@ export interface SubjectDoc {
   readonly _id: string
   /** "~" if the subject has none under this key, and is only held. */
   readonly account: string
-  /** Set if it is only held, for a removed account or one under another text of its issuer: until then, it has no other. */
+  /**
+   * Set if it is only held, for a removed account or one under another text of its issuer: until
+   * then, it has no other.
+   */
   readonly until?: Date
 }
 
-/** What rules of visibility know of a live account. With a further field, reads of accounts are no longer covered. */
+/**
+ * What rules of visibility know of a live account. With a further field, reads of accounts are no
+ * longer covered.
+ */
 export const accountFields = ['_id'] as const satisfies readonly (keyof UserStatsDoc)[]
 
 declare const isComplete: unique symbol
-/** All {@link accountFields} of a live account. Only `stats.ts` makes one, so that no rule lacks a field of it. */
+/**
+ * All {@link accountFields} of a live account. Only `stats.ts` makes one, so that no rule lacks a
+ * field of it.
+ */
 export type Account = Readonly<Pick<UserStatsDoc, (typeof accountFields)[number]>> & {
   readonly [isComplete]: true
 }

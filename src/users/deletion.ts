@@ -14,8 +14,8 @@ export interface RemovalRun {
 }
 
 /**
- * A try to remove what a deleted account left. No other account ever has its id, so a worker that was held up for longer
- * than its lease does no harm.
+ * A try to remove what a deleted account left. No other account ever has its id, so a worker that
+ * was held up for longer than its lease does no harm.
  */
 export interface Removal extends RemovalRun {
   /** Whether no write of the account that began before its deletion is still under way. */
@@ -26,11 +26,14 @@ export interface Removal extends RemovalRun {
 export interface SplitRemoval extends Removal {
   /** Cuts the account's followers into ranges. */
   readonly cutFollowers: () => Promise<readonly KeyRange[]>
-  /** Posts that were removed, and whose retraction begins again, because an operator dropped a part of it. */
+  /**
+   * Posts that were removed, and whose retraction begins again, because an operator dropped a part
+   * of it.
+   */
   readonly retractsAgain: readonly PostId[]
   /**
-   * Inserts a range job for each range, in one transaction with `posts.remove`. The next try begins after all of them
-   * ended.
+   * Inserts a range job for each range, in one transaction with `posts.remove`. The next try begins
+   * after all of them ended.
    * @param posts what the range jobs retract. Without posts, they remove the followers' edges.
    * @returns what the step returns, so that this try ends.
    */
@@ -41,13 +44,16 @@ export interface SplitRemoval extends Removal {
 }
 
 /**
- * When a feature removes what it stores of an account, in this order: what followers received, while the edges name
- * them; then the edges; then all else.
+ * When a feature removes what it stores of an account, in this order: what followers received,
+ * while the edges name them; then the edges; then all else.
  */
 export const removalPhases = ['delivered', 'edges', 'rest'] as const
 export type RemovalPhase = (typeof removalPhases)[number]
 
-/** Removes what one feature stores of an account. @returns a pause if it was split, and goes on in the next try. */
+/**
+ * Removes what one feature stores of an account. @returns a pause if it was split, and goes on in
+ * the next try.
+ */
 export type RemovalStep = (user: UserId, removal: SplitRemoval) => Promise<Pause | undefined>
 
 /** What an account deletion works with. */
@@ -70,8 +76,9 @@ export const deletionKind = 'user.deleted'
 const kind = deletionKind
 
 /**
- * The tasks that end a deleted account: remove what is left of it, at once and again when its last writes are settled.
- * Then they free its handles and its subject. The followers of an account with many are walked by range jobs.
+ * The tasks that end a deleted account: remove what is left of it, at once and again when its last
+ * writes are settled. Then they free its handles and its subject. The followers of an account with
+ * many are walked by range jobs.
  */
 export const deletionTasks = (parts: DeletionParts) => ({
   [kind]: deleteAccount(parts),
@@ -127,8 +134,8 @@ const toRemovalRun = (run: Run): RemovalRun => ({
 })
 
 /**
- * Saves the number of removed documents over all tries. The count only shows progress: a deletion that makes progress
- * is not parked after ten interrupted tries.
+ * Saves the number of removed documents over all tries. The count only shows progress: a deletion
+ * that makes progress is not parked after ten interrupted tries.
  */
 function countRemoved({ checkpoint, save }: Run): (count: number) => Promise<void> {
   const before = isSplit(checkpoint) ? undefined : (checkpoint as { removed: number } | null)

@@ -9,7 +9,10 @@ import { UserStats } from './stats.ts'
 import { Subjects } from './subjects.ts'
 import { Users } from './users.ts'
 
-/** Accounts: profiles, handles and counters. All features take part in the end of an account: see `features.ts`. */
+/**
+ * Accounts: profiles, handles and counters. All features take part in the end of an account: see
+ * `features.ts`.
+ */
 export const accounts = defineFeature({
   name: 'accounts',
   reactions: {},

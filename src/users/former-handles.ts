@@ -16,7 +16,8 @@ export interface KeptHandles {
 }
 
 /**
- * The former handles that an account keeps if it takes a handle. What is free by now, and the handle itself, do not count.
+ * The former handles that an account keeps if it takes a handle. What is free by now, and the
+ * handle itself, do not count.
  * @param nowMs in milliseconds since 1970.
  */
 export function keptBeside(

@@ -74,15 +74,16 @@ interface Plan extends HandleChange {
 const dayMs = 86_400_000
 
 /**
- * What operators do with handles. Each change is one transaction, which collides with renames and deletions of the same
- * accounts. The next read shows it.
+ * What operators do with handles. Each change is one transaction, which collides with renames and
+ * deletions of the same accounts. The next read shows it.
  */
 export class HandleDesk {
   constructor(private readonly parts: HandleDeskParts) {}
 
   /**
    * Who has or keeps a handle. Up to three commands.
-   * @throws {DomainError} CONFLICT if the document of the handle or of its account is malformed or lost.
+   * @throws {DomainError} CONFLICT if the document of the handle or of its account is malformed or
+   *   lost.
    */
   async show(handle: Handle, tx?: Tx): Promise<HandleState> {
     const { collections, reserved, now } = this.parts
@@ -100,7 +101,8 @@ export class HandleDesk {
 
   /**
    * Frees a handle that an account keeps. One transaction of up to five commands.
-   * @throws {DomainError} CONFLICT for the present handle of an account, and for one of a deleted account.
+   * @throws {DomainError} CONFLICT for the present handle of an account, and for one of a deleted
+   *   account.
    */
   async free(handle: Handle, dryRun: boolean): Promise<HandleChange> {
     return this.run(dryRun, async (tx) => {
@@ -116,11 +118,12 @@ export class HandleDesk {
   }
 
   /**
-   * Makes a handle, also a reserved one, the present handle of an account, which keeps the handle before. An account that
-   * kept it does not keep it any more. One transaction of up to fourteen commands.
-   * @throws {DomainError} NOT_FOUND without the account; CONFLICT for the present handle of another account without
-   *   `renameTo`, for a `renameTo` that it cannot take, for the handle of a deleted account, and if the account keeps too
-   *   many handles.
+   * Makes a handle, also a reserved one, the present handle of an account, which keeps the handle
+   * before. An account that kept it does not keep it any more. One transaction of up to fourteen
+   * commands.
+   * @throws {DomainError} NOT_FOUND without the account; CONFLICT for the present handle of another
+   *   account without `renameTo`, for a `renameTo` that it cannot take, for the handle of a deleted
+   *   account, and if the account keeps too many handles.
    */
   async move(handle: Handle, to: UserId, { renameTo, dryRun }: MoveOptions): Promise<HandleChange> {
     return this.run(dryRun, async (tx) => {

@@ -36,8 +36,9 @@ interface HandlesParts {
 }
 
 /**
- * The handles of accounts. A document belongs to each, by its `_id`. So of concurrent claims of a handle one wins, in all
- * processes and on each shard. A handle that was given up stays with its account until a time, and is free after it.
+ * The handles of accounts. A document belongs to each, by its `_id`. So of concurrent claims of a
+ * handle one wins, in all processes and on each shard. A handle that was given up stays with its
+ * account until a time, and is free after it.
  */
 export class Handles {
   private readonly loadDocs = shareFewKeys('handles', (handles: readonly Handle[]) =>
@@ -46,7 +47,10 @@ export class Handles {
 
   constructor(private readonly parts: HandlesParts) {}
 
-  /** The accounts that have handles now, or keep them. One command, which concurrent reads of few handles share. */
+  /**
+   * The accounts that have handles now, or keep them. One command, which concurrent reads of few
+   * handles share.
+   */
   async findHolders(handles: readonly Handle[]): Promise<Map<Handle, UserId>> {
     if (handles.length === 0) return new Map()
     const asked = new Set<string>(handles)
@@ -79,8 +83,8 @@ export class Handles {
   }
 
   /**
-   * Whether a rename to a handle, or the creation of an account with it, succeeds now. One command, and one more for an
-   * account that asks. One more if its document is not there.
+   * Whether a rename to a handle, or the creation of an account with it, succeeds now. One command,
+   * and one more for an account that asks. One more if its document is not there.
    * @param asking the account, or what stands for a subject without one. Without: a new account.
    */
   async isAvailable(handle: Handle, asking: UserId | undefined): Promise<boolean> {
@@ -107,8 +111,8 @@ export class Handles {
   }
 
   /**
-   * Gives a handle to an account, in the transaction that also stores it in the account. Two commands. One more if it
-   * belonged to another account.
+   * Gives a handle to an account, in the transaction that also stores it in the account. Two
+   * commands. One more if it belonged to another account.
    * @throws {DomainError} CONFLICT if it belongs to another account.
    */
   async claim(tx: Tx, handle: Handle, account: UserId): Promise<void> {
@@ -118,9 +122,9 @@ export class Handles {
   }
 
   /**
-   * Which of several accounts cannot take their handles, as a transaction sees them: CONFLICT for those of other accounts,
-   * also if the document of the handle or the account is malformed or lost. One command. One more if some belong to other
-   * accounts.
+   * Which of several accounts cannot take their handles, as a transaction sees them: CONFLICT for
+   * those of other accounts, also if the document of the handle or the account is malformed or
+   * lost. One command. One more if some belong to other accounts.
    */
   async findRefusals(
     tx: Tx,
@@ -145,7 +149,10 @@ export class Handles {
     )
   }
 
-  /** Gives handles to accounts, in the transaction that also stores them in the accounts. One command. */
+  /**
+   * Gives handles to accounts, in the transaction that also stores them in the accounts. One
+   * command.
+   */
   async give({ session }: Tx, claims: readonly HandleClaim[]): Promise<void> {
     const writes = claims.map(({ handle, account }) => ({
       replaceOne: { filter: { _id: handle }, replacement: { account }, upsert: true },
@@ -154,8 +161,8 @@ export class Handles {
   }
 
   /**
-   * Keeps a handle for the account that gives it up, until a time. Changes nothing if its document names another account.
-   * One command.
+   * Keeps a handle for the account that gives it up, until a time. Changes nothing if its document
+   * names another account. One command.
    */
   async reserve({ session }: Tx, handle: Handle, account: UserId, until: Date): Promise<void> {
     const own = { $literal: account }

@@ -6,12 +6,15 @@ import { type AuthConfig, findIssuer } from '../sign-in.ts'
 /** How many issuers a process looks for, and how many a warning shows. */
 const [readsMax, shownMax] = [50, 5]
 
-/** How long a read may pass over subjects that are only held, which may be many after a rush of new accounts. */
+/**
+ * How long a read may pass over subjects that are only held, which may be many after a rush of new
+ * accounts.
+ */
 const readMsMax = 1_000
 
 /**
- * The issuers of stored accounts in order, empty for accounts without one. One command for each, at most 50: each reads
- * one key, beside those that are only held for a time.
+ * The issuers of stored accounts in order, empty for accounts without one. One command for each, at
+ * most 50: each reads one key, beside those that are only held for a time.
  */
 export async function findStoredIssuers({
   subjects,
@@ -32,8 +35,9 @@ export async function findStoredIssuers({
 }
 
 /**
- * Lines for the operator about issuers that no variable names: those of tokens of AUTH_JWKS_URL, and those of stored
- * accounts. The commands of {@link findStoredIssuers}, whose failure is no failure of a start.
+ * Lines for the operator about issuers that no variable names: those of tokens of AUTH_JWKS_URL,
+ * and those of stored accounts. The commands of {@link findStoredIssuers}, whose failure is no
+ * failure of a start.
  */
 export async function issuerWarnings(
   collections: Pick<Collections, 'subjects'>,

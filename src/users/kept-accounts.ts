@@ -21,7 +21,10 @@ interface KeptAccountsParts {
   readonly bytesMax: number
 }
 
-/** The live accounts that a process shows, in memory, for all readers together. No missing account is kept. */
+/**
+ * The live accounts that a process shows, in memory, for all readers together. No missing account
+ * is kept.
+ */
 export class KeptAccounts {
   private readonly accounts: KeptValues<KeptAccount>
 
@@ -41,7 +44,10 @@ export class KeptAccounts {
     })
   }
 
-  /** The live accounts among `ids`. Two commands if any is not in memory. @param isCurrent whether memory is current. */
+  /**
+   * The live accounts among `ids`. Two commands if any is not in memory. @param isCurrent whether
+   * memory is current.
+   */
   async load(ids: readonly UserId[], isCurrent: boolean): Promise<Map<UserId, KeptAccount>> {
     return this.accounts.load(ids, isCurrent, async (missing) => {
       const { users, stats } = this.parts

@@ -3,7 +3,10 @@ import skeletons from 'unhomoglyph/data.json' with { type: 'json' }
 /** The characters of UTS 39 that look alike, each with the one that stands for them. */
 const prototypes: Readonly<Record<string, string | undefined>> = skeletons
 
-/** What else looks like a Latin letter: digits, small capitals, and letters that are used for their looks. */
+/**
+ * What else looks like a Latin letter: digits, small capitals, and letters that are used for their
+ * looks.
+ */
 const more: Readonly<Record<string, string>> = {
   ...{
     a: '4@ᴀд',
@@ -23,7 +26,10 @@ const more: Readonly<Record<string, string>> = {
 const latin = new Map(
   Object.entries(more).flatMap(([letter, others]) => [...others].map((one) => [one, letter])),
 )
-/** The first of 26 symbols that show a Latin letter each: in a black circle, in a black square, and of flags. */
+/**
+ * The first of 26 symbols that show a Latin letter each: in a black circle, in a black square, and
+ * of flags.
+ */
 const symbols = [0x1f150, 0x1f170, 0x1f1e6]
 
 const isLatin = (text: string): boolean => /^[a-z0-9]+$/i.test(text)
@@ -45,8 +51,9 @@ function lookOf(character: string): string {
 }
 
 /**
- * The forms in which names that look alike are equal: the skeleton of UTS 39, in lower case, letters and digits alone.
- * They differ in how they read letters with a form of compatibility, and symbols such as "@", or leave symbols out.
+ * The forms in which names that look alike are equal: the skeleton of UTS 39, in lower case,
+ * letters and digits alone. They differ in how they read letters with a form of compatibility, and
+ * symbols such as "@", or leave symbols out.
  */
 export function lookAlikeForms(name: string): string[] {
   const characters = [...withoutMarks(name)]

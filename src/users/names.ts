@@ -17,7 +17,10 @@ const joiningScripts = [
   ...['Oriya', 'Tamil', 'Telugu', 'Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Myanmar'],
 ]
 const joining = `[${joiningScripts.map((script) => String.raw`\p{Script=${script}}`).join('')}]`
-/** The sign of each Indic script that removes a vowel. A joiner after it forms a letter, also at the end of a word. */
+/**
+ * The sign of each Indic script that removes a vowel. A joiner after it forms a letter, also at the
+ * end of a word.
+ */
 const virama = '[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]'
 /** A letter, since the script counts its selectors and its vowel separator too. */
 const mongolian = String.raw`(?=\p{Script=Mongolian})\p{L}`
@@ -30,10 +33,16 @@ const spellings = [
 ]
 const spelling = new RegExp(spellings.join('|'), 'gu')
 
-/** Also characters that Unicode counts as visible, but that show nothing: a braille blank, annotation marks. */
+/**
+ * Also characters that Unicode counts as visible, but that show nothing: a braille blank,
+ * annotation marks.
+ */
 const invisible = /[\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb]/u
 
-/** Letters and digits, also those of scripts that Unicode counts as symbols, such as Braille, and emoji. */
+/**
+ * Letters and digits, also those of scripts that Unicode counts as symbols, such as Braille, and
+ * emoji.
+ */
 const legibleForms = [
   String.raw`[\p{L}\p{N}\p{Extended_Pictographic}\p{Regional_Indicator}]`,
   String.raw`[\p{So}--\p{Script=Common}]`,
@@ -46,8 +55,9 @@ const marksMax = 5
 const stackedMarks = new RegExp(String.raw`[\p{Mn}\p{Me}]{${marksMax + 1}}`, 'u')
 
 /**
- * Why a text cannot be a display name, or undefined. Refuses characters that show nothing, because two names that look
- * the same would differ, but accepts them where a script or an emoji needs them. Refuses names of punctuation alone.
+ * Why a text cannot be a display name, or undefined. Refuses characters that show nothing, because
+ * two names that look the same would differ, but accepts them where a script or an emoji needs
+ * them. Refuses names of punctuation alone.
  * @param name in Unicode NFC.
  */
 export function nameProblem(name: string): string | undefined {
@@ -58,7 +68,10 @@ export function nameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** The names that no user may take: others would believe that the user speaks for the service, or is a part of it. */
+/**
+ * The names that no user may take: others would believe that the user speaks for the service, or is
+ * a part of it.
+ */
 export class ReservedNames {
   private readonly folded: ReadonlySet<string>
 

@@ -40,8 +40,8 @@ interface OpeningParts {
 export const accountsPerTransaction = 25
 
 /**
- * Opens accounts. One transaction for each {@link accountsPerTransaction}: the commands of {@link openAccounts} and a
- * commit.
+ * Opens accounts. One transaction for each {@link accountsPerTransaction}: the commands of
+ * {@link openAccounts} and a commit.
  * @param drafts of distinct subjects and handles. A DomainError is its own result.
  * @returns the result of each, in order. A DomainError refuses this one alone.
  * @throws {DomainError} UNAVAILABLE. Some may be opened then.
@@ -68,10 +68,11 @@ export async function openAll(
 /**
  * Opens accounts in the caller's transaction. A subject that has an account keeps it.
  * @param drafts of distinct subjects and handles.
- * @returns the result of each, in order. A DomainError refuses this one alone: CONFLICT if its handle belongs to another
- *   account, or the deleted account of its subject is still being removed.
- * Six commands, whatever their number. One more if a subject, and one more if a handle had an account. Three more with
- * idempotency keys.
+ * @returns the result of each, in order. A DomainError refuses this one alone: CONFLICT if its
+ *   handle belongs to another account, or the deleted account of its subject is still being
+ *   removed.
+ * Six commands, whatever their number. One more if a subject, and one more if a handle had an
+ * account. Three more with idempotency keys.
  */
 export async function openAccounts(
   tx: Tx,

@@ -19,7 +19,9 @@ export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
   readonly createdAt: Date
 }
 
-/** The profile of an account. An absent field is not changed. Null, or an empty text, removes it. */
+/**
+ * The profile of an account. An absent field is not changed. Null, or an empty text, removes it.
+ */
 export interface Profile extends Readonly<Partial<Record<OptionalField, string | null>>> {
   readonly name?: string | undefined
 }
@@ -56,7 +58,10 @@ export function isReservedName(reserved: ReservedNames, name: string): boolean {
   return problem === undefined && reserved.has(text)
 }
 
-/** The name in its stored form. The owner of a reserved handle, such as an imported account, may use its name. */
+/**
+ * The name in its stored form. The owner of a reserved handle, such as an imported account, may use
+ * its name.
+ */
 function checkName(reserved: ReservedNames, handle: Handle | undefined, name: string): string {
   const checked = trimmed('input.name', name, nameRules)
   const problem = nameProblem(checked)

@@ -20,7 +20,10 @@ export interface Stats {
   readonly posts: number
 }
 
-/** A change to a user's counters. `guard` changes no counter, but collides with every follow and post of the user. */
+/**
+ * A change to a user's counters. `guard` changes no counter, but collides with every follow and
+ * post of the user.
+ */
 export type StatsChange = Partial<Stats> & { readonly guard?: 1 }
 
 /** The counters in documents, by user, without malformed documents. */
@@ -37,8 +40,8 @@ export const accountsIn = (accounts: readonly Account[]): Map<UserId, Account> =
   new Map(accounts.map((account) => [account._id as UserId, account]))
 
 /**
- * The account of a user, if a transaction or another read has proven that it is live. Undefined if rules know more of
- * accounts than that: then the account must be read.
+ * The account of a user, if a transaction or another read has proven that it is live. Undefined if
+ * rules know more of accounts than that: then the account must be read.
  */
 export const provenAccount = (user: UserId): Account | undefined =>
   accountFields.every((name) => name === '_id') ? ({ _id: user } as unknown as Account) : undefined
@@ -74,19 +77,26 @@ export class UserStats {
     this.stats = collections.user_stats
   }
 
-  /** The counters of the live accounts among `ids`. One command, which concurrent reads of few users share. */
+  /**
+   * The counters of the live accounts among `ids`. One command, which concurrent reads of few users
+   * share.
+   */
   async byIds(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Stats>> {
     return statsIn(among(ids, tx ? await this.readDocs(ids, tx) : await this.loadDocs(ids)))
   }
 
-  /** The live accounts among `ids`. One covered command, which concurrent reads of few users share. */
+  /**
+   * The live accounts among `ids`. One covered command, which concurrent reads of few users share.
+   */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Account>> {
     return accountsIn(
       among(ids, tx ? await this.readAccounts(ids, tx) : await this.loadAccounts(ids)),
     )
   }
 
-  /** Some live accounts at random. One command, which examines few documents of a large collection. */
+  /**
+   * Some live accounts at random. One command, which examines few documents of a large collection.
+   */
   async sample(count: number): Promise<UserId[]> {
     const pipeline = [{ $sample: { size: count } }, { $project: { _id: 1 } }]
     const docs = await this.stats
@@ -119,11 +129,12 @@ export class UserStats {
   }
 
   /**
-   * Changes counters in the caller's transaction, which so collides with other changes of these accounts. The first
-   * account is the viewer's. One command.
-   * @param followeesMax the most users that an account with a new follow may follow. Default: no limit.
-   * @throws {DomainError} NOT_FOUND that names a user without an account; LIMIT_EXCEEDED beyond `followeesMax`. The
-   *   transaction must not commit then.
+   * Changes counters in the caller's transaction, which so collides with other changes of these
+   * accounts. The first account is the viewer's. One command.
+   * @param followeesMax the most users that an account with a new follow may follow. Default: no
+   *   limit.
+   * @throws {DomainError} NOT_FOUND that names a user without an account; LIMIT_EXCEEDED beyond
+   *   `followeesMax`. The transaction must not commit then.
    */
   async change(
     tx: Tx,
@@ -136,9 +147,11 @@ export class UserStats {
   }
 
   /**
-   * Adds to the authors' numbers of posts, and so collides with other changes of the accounts, and of their followers.
-   * One command, none without authors, and one more if one of several authors has no account.
-   * @returns those who have an account, with the counters of a single author as the transaction sees them.
+   * Adds to the authors' numbers of posts, and so collides with other changes of the accounts, and
+   * of their followers. One command, none without authors, and one more if one of several authors
+   * has no account.
+   * @returns those who have an account, with the counters of a single author as the transaction
+   *   sees them.
    */
   async countPosts(
     tx: Tx,
@@ -171,7 +184,8 @@ export class UserStats {
     changes: ReadonlyMap<UserId, StatsChange>,
     followeesMax?: number,
   ): Promise<number> {
-    // Equal changes share a statement, which takes the database a third of the time for each account.
+    // Equal changes share a statement, which takes the database a third of the time for each
+    // account.
     const equal = groupBy(changes, ([, change]) => JSON.stringify(change))
     const operations = [...equal.values()].map((changed) => {
       const [[first, change]] = changed as [[UserId, StatsChange]]
@@ -189,8 +203,8 @@ export class UserStats {
   }
 
   /**
-   * Makes the transaction collide with all changes of the users' counters, as `lockedAgain` of `db/collisions.ts` needs.
-   * One command, none without users.
+   * Makes the transaction collide with all changes of the users' counters, as `lockedAgain` of
+   * `db/collisions.ts` needs. One command, none without users.
    */
   async lock(tx: Tx, users: readonly UserId[]): Promise<void> {
     if (users.length === 0) return
@@ -218,7 +232,10 @@ export class UserStats {
     )
   }
 
-  /** Deletes the counters of accounts: from now on, no write adds an edge or a post to them. One command. */
+  /**
+   * Deletes the counters of accounts: from now on, no write adds an edge or a post to them. One
+   * command.
+   */
   async close(tx: Tx, ids: readonly UserId[]): Promise<void> {
     await this.stats.deleteMany({ _id: { $in: [...ids] } }, { session: tx.session })
   }

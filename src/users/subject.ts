@@ -37,6 +37,9 @@ export interface SignedIn {
   readonly subject: Subject
   readonly roles: ReadonlySet<Role>
   readonly scopes: ReadonlySet<Scope>
-  /** Whose accounts its bearer may act for. It names and creates subjects of the first. Undefined: it may act for no user. */
+  /**
+   * Whose accounts its bearer may act for. It names and creates subjects of the first. Undefined:
+   * it may act for no user.
+   */
   readonly actsFor?: ActsFor | undefined
 }

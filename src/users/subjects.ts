@@ -24,8 +24,9 @@ export function subjectOfKey(key: string): Subject {
 }
 
 /**
- * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts first. Imports and servers
- * without AUTH_ISSUER store accounts without one, which belong to the main issuer.
+ * The texts of `iss` under which accounts of an issuer may be stored, the one of new accounts
+ * first. Imports and servers without AUTH_ISSUER store accounts without one, which belong to the
+ * main issuer.
  */
 const storedTexts = ({ issuer, otherTexts = [], isMain }: SubjectIssuer): readonly string[] => [
   ...new Set([issuer, ...otherTexts, ...(isMain ? [''] : [])]),
@@ -40,8 +41,8 @@ export const isSubjectOf = (subject: Subject, issuer: SubjectIssuer): boolean =>
   storedTexts(issuer).includes(subject.issuer)
 
 /**
- * What stands for a subject without an account where the id of an account is expected. No account has it, and no client
- * can write it as an id.
+ * What stands for a subject without an account where the id of an account is expected. No account
+ * has it, and no client can write it as an id.
  */
 export const standInOf = (subject: Subject): UserId =>
   `~${createHash('sha256').update(subjectKey(subject)).digest('base64url')}` as UserId
@@ -55,12 +56,16 @@ const bytesMax = 8 * 1024 ** 2
 /** How long a removed account keeps its subject, in milliseconds. */
 const heldMs = 60_000
 /**
- * How long an account is remembered, in milliseconds: with the time of a read, no longer than a deleted account keeps its
- * subject. So no process takes the next account of the subject for the deleted one.
+ * How long an account is remembered, in milliseconds: with the time of a read, no longer than a
+ * deleted account keeps its subject. So no process takes the next account of the subject for the
+ * deleted one.
  */
 const keptMsMax = heldMs - 15_000
 
-/** How long a new account holds its subject under the other texts of its issuer, in milliseconds: while servers change over. */
+/**
+ * How long a new account holds its subject under the other texts of its issuer, in milliseconds:
+ * while servers change over.
+ */
 const otherTextsMs = 3_600_000
 
 /** The account of a subject that is only held. No account has this id. */
@@ -73,7 +78,10 @@ interface SubjectsParts {
   readonly now: () => number
 }
 
-/** The accounts of the subjects of tokens. A document belongs to each subject that has one, by its `_id`. */
+/**
+ * The accounts of the subjects of tokens. A document belongs to each subject that has one, by its
+ * `_id`.
+ */
 export class Subjects {
   private readonly kept = new LRUCache<string, UserId>({
     maxSize: bytesMax,
@@ -88,8 +96,8 @@ export class Subjects {
   constructor(private readonly parts: SubjectsParts) {}
 
   /**
-   * The account of a subject, from memory for some seconds. Undefined without one, which is not remembered. One command,
-   * shared by concurrent requests; none from memory.
+   * The account of a subject, from memory for some seconds. Undefined without one, which is not
+   * remembered. One command, shared by concurrent requests; none from memory.
    */
   async load(subject: Subject): Promise<UserId | undefined> {
     const key = subjectKey(subject)
@@ -120,9 +128,10 @@ export class Subjects {
   }
 
   /**
-   * Which of several subjects can have no new account, as a transaction sees them, by {@link subjectKey}: those with an
-   * account, those whose deleted account is still being removed, and those whose document, or that of their account, is
-   * malformed or lost. One command. One more if some have an account.
+   * Which of several subjects can have no new account, as a transaction sees them, by
+   * {@link subjectKey}: those with an account, those whose deleted account is still being removed,
+   * and those whose document, or that of their account, is malformed or lost. One command. One more
+   * if some have an account.
    */
   async findOwners(
     { session }: Tx,
@@ -159,7 +168,8 @@ export class Subjects {
           const owner = doc && ownerOf(doc)
           return owner === undefined ? [] : [{ owner, isFree: isFreeLater(doc) }]
         })
-        // As {@link find} reads them: the account of another key counts only if the first one becomes free.
+        // As {@link find} reads them: the account of another key counts only if the first one
+        // becomes free.
         const { owner } = owners.find(({ isFree }) => !isFree) ?? owners[0] ?? {}
         return owner === undefined ? [] : [[subjectKey(subject), owner] as const]
       }),
@@ -167,8 +177,9 @@ export class Subjects {
   }
 
   /**
-   * Gives subjects to new accounts, in the transaction that also stores them in the accounts. For an hour, also holds the
-   * other texts of their issuers: a process that knows fewer of them opens no second account. One command.
+   * Gives subjects to new accounts, in the transaction that also stores them in the accounts. For
+   * an hour, also holds the other texts of their issuers: a process that knows fewer of them opens
+   * no second account. One command.
    */
   async give(
     { session }: Tx,
@@ -185,8 +196,8 @@ export class Subjects {
   }
 
   /**
-   * Frees the subject of a removed account, in a minute: until now, any process may have remembered the account. A repeat
-   * changes nothing. One command.
+   * Frees the subject of a removed account, in a minute: until now, any process may have remembered
+   * the account. A repeat changes nothing. One command.
    */
   async release(account: UserId, key: string): Promise<void> {
     const { collections, now } = this.parts

@@ -39,7 +39,8 @@ function withoutSeparators(text: string): string {
 }
 
 /**
- * Whether a handle is a word that means something else than a person in the addresses of a site, or in programs, with or
- * without ".", "_" and "-". What looks like such a word is a name: "all" looks like "ali".
+ * Whether a handle is a word that means something else than a person in the addresses of a site, or
+ * in programs, with or without ".", "_" and "-". What looks like such a word is a name: "all" looks
+ * like "ali".
  */
 export const isTechnicalName = (handle: string): boolean => words.has(withoutSeparators(handle))

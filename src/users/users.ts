@@ -84,8 +84,8 @@ export class Users {
   }
 
   /**
-   * The accounts that have handles now, or keep them: such an account has another handle. One command, which concurrent
-   * reads of few handles share.
+   * The accounts that have handles now, or keep them: such an account has another handle. One
+   * command, which concurrent reads of few handles share.
    */
   async byHandles(handles: readonly Handle[]): Promise<Map<Handle, User>> {
     const held = await this.loadHolders(handles)
@@ -98,7 +98,10 @@ export class Users {
     )
   }
 
-  /** The subject of an account. Undefined without an account. One command, which concurrent reads of few accounts share. */
+  /**
+   * The subject of an account. Undefined without an account. One command, which concurrent reads of
+   * few accounts share.
+   */
   async subjectOf(account: UserId): Promise<Subject | undefined> {
     const docs = await this.loadDocs([account])
     const doc = docs.find(({ _id }) => _id === account)
@@ -109,7 +112,8 @@ export class Users {
    * Creates the account of a subject, with a new id. Costs {@link create}, and one command.
    * @param profile its handle defaults to the `sub`, if that is a handle.
    * @returns as {@link create}.
-   * @throws {DomainError} as {@link create}; CONFLICT if the subject has an account, or a deleted one that is still being removed.
+   * @throws {DomainError} as {@link create}; CONFLICT if the subject has an account, or a deleted
+   *   one that is still being removed.
    */
   async register(
     subject: Subject,
@@ -136,7 +140,8 @@ export class Users {
   }
 
   /**
-   * As {@link register} for a subject that has this account: only a repeat has a result. One command, none without a key.
+   * As {@link register} for a subject that has this account: only a repeat has a result. One
+   * command, none without a key.
    * @throws {DomainError} CONFLICT.
    */
   async registerAgain(
@@ -152,9 +157,10 @@ export class Users {
   /**
    * Creates an account. One transaction of seven commands.
    * @param account an id that no account ever had.
-   * @returns the account. A repeat reads it again, with one command more, and returns undefined for a deleted account.
-   * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle or the subject has an account, or a
-   *   deleted one that is still being removed; BAD_USER_INPUT.
+   * @returns the account. A repeat reads it again, with one command more, and returns undefined for
+   *   a deleted account.
+   * @throws {DomainError} FORBIDDEN for a reserved handle; CONFLICT if the handle or the subject
+   *   has an account, or a deleted one that is still being removed; BAD_USER_INPUT.
    */
   async create(account: UserId, profile: Opening): Promise<User>
   async create(
@@ -178,14 +184,17 @@ export class Users {
   }
 
   /**
-   * Creates the accounts of subjects, each as {@link register} would. A subject that has an account keeps it. Costs
-   * {@link openAll}.
-   * @param registrations A DomainError is its own result. The result of each belongs to its account, so a repeat under the
-   *   same idempotency key returns the first one, whatever `viewer` the key has.
-   * @param idempotencyKey of all of them together, with two commands more. A repeat goes on with those that failed.
-   * @returns the result of each, in order. A DomainError refuses this one alone: BAD_USER_INPUT also for the subject or the
-   *   handle of an earlier one that is not refused.
-   * @throws {DomainError} CONFLICT for a key of other registrations; UNAVAILABLE. Some may be created then.
+   * Creates the accounts of subjects, each as {@link register} would. A subject that has an account
+   * keeps it. Costs {@link openAll}.
+   * @param registrations A DomainError is its own result. The result of each belongs to its
+   *   account, so a repeat under the same idempotency key returns the first one, whatever `viewer`
+   *   the key has.
+   * @param idempotencyKey of all of them together, with two commands more. A repeat goes on with
+   *   those that failed.
+   * @returns the result of each, in order. A DomainError refuses this one alone: BAD_USER_INPUT
+   *   also for the subject or the handle of an earlier one that is not refused.
+   * @throws {DomainError} CONFLICT for a key of other registrations; UNAVAILABLE. Some may be
+   *   created then.
    */
   async registerAll(
     registrations: readonly (Registration | DomainError)[],
@@ -220,11 +229,12 @@ export class Users {
   }
 
   /**
-   * Changes the given fields of the profile. A repeat changes nothing. One transaction of two commands. Five more for
-   * another handle.
+   * Changes the given fields of the profile. A repeat changes nothing. One transaction of two
+   * commands. Five more for another handle.
    * @returns as {@link create}.
-   * @throws {DomainError} NOT_FOUND without an account, or if its document is malformed; FORBIDDEN for a reserved handle;
-   *   CONFLICT if the handle belongs to another account, or this one keeps too many former handles; BAD_USER_INPUT.
+   * @throws {DomainError} NOT_FOUND without an account, or if its document is malformed; FORBIDDEN
+   *   for a reserved handle; CONFLICT if the handle belongs to another account, or this one keeps
+   *   too many former handles; BAD_USER_INPUT.
    */
   async update(
     actor: UserId,
@@ -252,9 +262,9 @@ export class Users {
   }
 
   /**
-   * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the same transaction.
-   * Handles and subject stay taken until that removal ends, for longer than a write of the account may be under way.
-   * One transaction of four commands.
+   * Deletes the profile at once, and enqueues the removal of edges, posts and engagement in the
+   * same transaction. Handles and subject stay taken until that removal ends, for longer than a
+   * write of the account may be under way. One transaction of four commands.
    */
   async delete(actor: UserId, idempotencyKey?: IdempotencyKey): Promise<Deleted> {
     const { collections, stats, outbox, transactions } = this.parts
@@ -273,8 +283,9 @@ export class Users {
   }
 
   /**
-   * After how many milliseconds no write of a deleted account is under way: 0 or less, if its writes are settled. The first
-   * call begins that time: by then the deletion is committed, and no other write of the account begins. One command.
+   * After how many milliseconds no write of a deleted account is under way: 0 or less, if its
+   * writes are settled. The first call begins that time: by then the deletion is committed, and no
+   * other write of the account begins. One command.
    * @returns undefined if the account is removed.
    */
   async settle(user: UserId): Promise<number | undefined> {
@@ -292,7 +303,10 @@ export class Users {
     return account ? Math.min(Number(account.settlesAt), writesSettleMs) : undefined
   }
 
-  /** Ends a deleted account, and frees its handles and its subject. A repeat changes nothing. Four commands. */
+  /**
+   * Ends a deleted account, and frees its handles and its subject. A repeat changes nothing. Four
+   * commands.
+   */
   async free(account: UserId): Promise<void> {
     const { collections, handles, subjects } = this.parts
     const doc = await collections.users.findOne(leaving(account), requestTimeout)
@@ -302,13 +316,17 @@ export class Users {
     await collections.users.deleteOne(leaving(account), requestTimeout)
   }
 
-  /** The fields of a new account in their stored form. Sends no command. @throws {DomainError} BAD_USER_INPUT. */
+  /**
+   * The fields of a new account in their stored form. Sends no command. @throws {DomainError}
+   * BAD_USER_INPUT.
+   */
   checkProfile(profile: Profile): Profile {
     return checkProfile(this.parts.reserved, undefined, profile)
   }
 
   /**
-   * The given fields of an account in their stored form. Sends no command, but one for a reserved name.
+   * The given fields of an account in their stored form. Sends no command, but one for a reserved
+   * name.
    * @throws {DomainError} BAD_USER_INPUT.
    */
   async checkUpdate(
@@ -321,7 +339,10 @@ export class Users {
     return checkProfile(reserved, handle ?? current, profile)
   }
 
-  /** Gives an account another handle, and keeps the one before for it. Four commands; one if it has the handle. */
+  /**
+   * Gives an account another handle, and keeps the one before for it. Four commands; one if it has
+   * the handle.
+   */
   private async rename(tx: Tx, account: UserId, handle: Handle): Promise<void> {
     const { collections, handles, handleReservedDays, now } = this.parts
     const doc = await collections.users.findOne(

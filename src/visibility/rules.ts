@@ -10,8 +10,8 @@ export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boole
 
 /**
  * What a viewer asks to do with a subject:
- * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have the posts of a followee
- *   proposed for it;
+ * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have
+ *   the posts of a followee proposed for it;
  * - POST: see a post wherever an answer shows it, or engage with it;
  * - PERSON: see a profile;
  * - ENTRY: see what a user did: likes, comments, shares and follows;
@@ -69,7 +69,9 @@ interface Rule<Fact extends keyof Facts> {
   ) => boolean
 }
 
-/** Keeps the literal types of a rule, from which {@link FactsFor} derives what a caller must know. */
+/**
+ * Keeps the literal types of a rule, from which {@link FactsFor} derives what a caller must know.
+ */
 const rule = <const P extends readonly Purpose[], const F extends readonly (keyof Facts)[]>(
   descriptor: Rule<F[number]> & { readonly forbids: P; readonly facts: F },
 ) => descriptor
@@ -132,7 +134,10 @@ export type RuleFor<P extends Purpose> = {
 }[keyof Rules]
 /** The names of the facts that decide a purpose. */
 export type FactFor<P extends Purpose> = Rules[RuleFor<P>]['facts'][number]
-/** The facts that decide a purpose. A rule that needs another fact does not compile until all callers have it. */
+/**
+ * The facts that decide a purpose. A rule that needs another fact does not compile until all
+ * callers have it.
+ */
 export type FactsFor<P extends Purpose> = Pick<Facts, FactFor<P>>
 
 const all = Object.entries(rules) as [keyof Rules, Rule<keyof Facts>][]
@@ -152,7 +157,10 @@ export const factsFor = <P extends Purpose>(purpose: P): FactFor<P>[] => [
   ...new Set(rulesFor(purpose).flatMap(([, { facts }]) => facts)),
 ]
 
-/** All reasons to hide a subject from a viewer, in the order of the table. Undefined: an anonymous viewer. */
+/**
+ * All reasons to hide a subject from a viewer, in the order of the table. Undefined: an anonymous
+ * viewer.
+ */
 export const reasonsToHide = <P extends Purpose>(
   purpose: P,
   viewer: UserId | undefined,

@@ -17,7 +17,10 @@ type ReadFact<Fact extends keyof Facts> = (
   viewer: UserId,
 ) => Promise<Facts[Fact]>
 
-/** The facts that users alone decide, and how they are read: by one command each, or by the loaders of a request. */
+/**
+ * The facts that users alone decide, and how they are read: by one command each, or by the loaders
+ * of a request.
+ */
 export interface FactReads {
   readonly live: (users: readonly UserId[]) => Promise<Facts['live']>
   readonly followed: ReadFact<'followed'>
@@ -60,8 +63,8 @@ export type PostPurpose = {
 }[Purpose]
 
 /**
- * What each fact about users is where nothing is read, and whether it is about the viewer too: an anonymous viewer has no
- * such facts.
+ * What each fact about users is where nothing is read, and whether it is about the viewer too: an
+ * anonymous viewer has no such facts.
  */
 const userFacts: {
   readonly [Fact in keyof FactReads]: { readonly none: Facts[Fact]; readonly ofViewer: boolean }
@@ -95,8 +98,8 @@ export class Visibility {
   ) {}
 
   /**
-   * Loads the facts that decide a purpose, as far as they are about users, for all users together. At most one read for
-   * each fact, at the same time.
+   * Loads the facts that decide a purpose, as far as they are about users, for all users together.
+   * At most one read for each fact, at the same time.
    * @param read facts that the caller has, which are not read. Default: none.
    */
   async load<P extends Purpose>(
@@ -129,7 +132,10 @@ export class Visibility {
     return new Set(users.filter((user) => !isShown(purpose, this.viewer, { user }, facts)))
   }
 
-  /** The ids of the posts that a purpose is allowed for. The reads of {@link load}, for their authors. */
+  /**
+   * The ids of the posts that a purpose is allowed for. The reads of {@link load}, for their
+   * authors.
+   */
   async shownAmong(purpose: PostPurpose, posts: readonly PostFacts[]): Promise<Set<PostId>> {
     const authors = posts.map(({ author }) => author)
     const known = { posts: new Map(posts.map((post) => [post.id, post])) }
@@ -144,7 +150,9 @@ export class Visibility {
 /** Whether a viewer may do something. NO_ACCOUNT: the viewer has none. */
 type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
 
-/** Decides what the writes of many viewers may do: within their transaction, or before it by memory. */
+/**
+ * Decides what the writes of many viewers may do: within their transaction, or before it by memory.
+ */
 export class Admission {
   constructor(
     private readonly reads: PairReads,
@@ -152,11 +160,12 @@ export class Admission {
   ) {}
 
   /**
-   * For each pair, whether memory shows that the viewer may engage with the posts of the user, so that the transaction
-   * need not decide it. A block or a deletion that was acknowledged before the call forbids it. A later one is concurrent
-   * with the engagement: what both leave is what they leave one after the other. That is not so of a follow, which a
-   * block must end.
-   * No command but those of memory: a tick, and for each pair two for accounts and one for restrictions that it lacks.
+   * For each pair, whether memory shows that the viewer may engage with the posts of the user, so
+   * that the transaction need not decide it. A block or a deletion that was acknowledged before the
+   * call forbids it. A later one is concurrent with the engagement: what both leave is what they
+   * leave one after the other. That is not so of a follow, which a block must end. No command but
+   * those of memory: a tick, and for each pair two for accounts and one for restrictions that it
+   * lacks.
    * @returns false if the viewer may not, and in doubt. {@link decide} says which.
    */
   async admitByMemory(pairs: readonly Pair[]): Promise<readonly boolean[]> {
@@ -174,8 +183,8 @@ export class Admission {
   }
 
   /**
-   * Decides about each pair. At most one command for each fact, whatever the number of pairs, and none without pairs.
-   * A purpose that does not depend on accounts reads none.
+   * Decides about each pair. At most one command for each fact, whatever the number of pairs, and
+   * none without pairs. A purpose that does not depend on accounts reads none.
    */
   async decide(
     tx: Tx,

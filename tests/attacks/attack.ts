@@ -75,7 +75,9 @@ export const annsToken = signToken({ sub: 'ann', exp: farFuture })
 /** The token of a server that may act for users. */
 export const serversToken = signToken({ sub: 'server', exp: farFuture, scope: 'act-for' })
 
-/** A request to send. A header is a name and a value; a later one does not replace an earlier one. */
+/**
+ * A request to send. A header is a name and a value; a later one does not replace an earlier one.
+ */
 export interface RawRequest {
   readonly method?: string
   readonly path?: string

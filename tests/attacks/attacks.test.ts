@@ -71,7 +71,10 @@ const serverOf = (mode: Mode): AttackedServer => {
 const rowsOf = (rows: readonly Attack[], mode: Mode): readonly Attack[] =>
   rows.filter(({ only }) => only === undefined || only === mode)
 
-/** The rows of a mode. By day, only a share of a family that the schema generates, another one in each mode. */
+/**
+ * The rows of a mode. By day, only a share of a family that the schema generates, another one in
+ * each mode.
+ */
 function sampled(rows: readonly Attack[], mode: Mode): readonly Attack[] {
   const sent = rowsOf(rows, mode)
   if (rows.length < 1_000) return sent

@@ -31,7 +31,9 @@ const internals =
 /** The account of a subject is read again after some seconds. */
 const signInCommands = 1
 
-/** The most bytes of an answer: what a large page of errors needs, and far less than an amplifier. */
+/**
+ * The most bytes of an answer: what a large page of errors needs, and far less than an amplifier.
+ */
 const answerBytesMax = 60_000
 
 /** Starts a server with its log of all requests, and high rate limits. */
@@ -62,7 +64,8 @@ export async function startServer(
     attack: async (attack) => {
       try {
         const answers = await exchange(port, attack.sending)
-        // Without a date, the answer comes from the connection: no route saw the request, and the log has no line.
+        // Without a date, the answer comes from the connection: no route saw the request, and the
+        // log has no line.
         const routed = answers.filter(({ headers }) => headers.has('date'))
         const ids = routed.flatMap(({ headers }) => headers.get('x-request-id') ?? [])
         const commands = await log.commandsOf(ids)
@@ -107,7 +110,9 @@ function defectsOf({ answers: wanted }: Attack, answers: readonly WireAnswer[]):
   return defects
 }
 
-/** The code of the first error of a body; OK without errors, and a defect for an undocumented code. */
+/**
+ * The code of the first error of a body; OK without errors, and a defect for an undocumented code.
+ */
 function codeOf(body: string): string {
   if (body === '') return ''
   const { errors = [] } = parseBody(body)

@@ -13,7 +13,10 @@ export interface WireAnswer {
 export interface Sending {
   /** Sent one after another, 20 ms apart. */
   readonly pieces: readonly (string | Buffer)[]
-  /** What the client does after the last byte: waits for the server to close, ends its side, or leaves. */
+  /**
+   * What the client does after the last byte: waits for the server to close, ends its side, or
+   * leaves.
+   */
   readonly finish: 'wait' | 'end' | 'leave'
 }
 

@@ -23,7 +23,10 @@ export const exampleNames = readdirSync(examplesFolder).filter((name) =>
 /** How often the apps poll, unless a test polls by itself, in seconds. */
 const pollSeconds = 1
 export const never = 86_400
-/** How long a test waits for what it expects to see, in milliseconds. A failed request is repeated for up to 40 s. */
+/**
+ * How long a test waits for what it expects to see, in milliseconds. A failed request is repeated
+ * for up to 40 s.
+ */
 const waitMs = 60_000
 
 export interface OpenOptions {
@@ -66,7 +69,10 @@ export function useExample(name: string): Example {
   return { app, open: useBrowsers(name, app) }
 }
 
-/** Builds an example, and gives a test file browsers on it, which use a server that runs from `beforeAll` on. */
+/**
+ * Builds an example, and gives a test file browsers on it, which use a server that runs from
+ * `beforeAll` on.
+ */
 export function useBrowsers(name: string, app: { readonly url: string }): Example['open'] {
   const open = useSites(name)
   return (handle, { polls = true, ...options } = {}) => {
@@ -79,7 +85,9 @@ export function useBrowsers(name: string, app: { readonly url: string }): Exampl
   }
 }
 
-/** Opens a page in a new browser, which is prepared before. Pages of the same settings share a site. */
+/**
+ * Opens a page in a new browser, which is prepared before. Pages of the same settings share a site.
+ */
 export type OpenSite = (
   settings: Omit<SiteOptions, 'example'>,
   prepare: (context: BrowserContext) => Promise<unknown>,

@@ -198,7 +198,8 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (name) => {
       const alertCount = await countAlerts(viewer)
       const bodies: (string | null)[] = []
       const endAt = Date.now() + seconds * 1_000
-      // A server that is asked to wait says for how long. An overloaded one hopes for the next second.
+      // A server that is asked to wait says for how long. An overloaded one hopes for the next
+      // second.
       const retryAfterSeconds = code === 'RATE_LIMITED' ? seconds : 1
       await page.route('**/graphql', async (route) => {
         const body = route.request().postData()

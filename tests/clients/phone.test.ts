@@ -106,7 +106,9 @@ function findDefects(): string[] {
   return defects
 }
 
-/** What of a page is too small for a finger: WCAG 2.5.8, with its exception of links in a sentence. */
+/**
+ * What of a page is too small for a finger: WCAG 2.5.8, with its exception of links in a sentence.
+ */
 const smallOf = (page: Page) => page.evaluate<string[]>(`(${findSmall.toString()})()`)
 
 /** Runs in the page. */

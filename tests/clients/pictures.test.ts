@@ -11,7 +11,9 @@ const site = 'https://pictures.example'
 /** Red above blue. */
 const blurhash = '9~LjfL|T'
 
-/** Answers requests for pictures: `/missing…` fails, and the others wait until the result is called. */
+/**
+ * Answers requests for pictures: `/missing…` fails, and the others wait until the result is called.
+ */
 async function servePictures(page: Page): Promise<() => void> {
   let release = (): void => undefined
   const released = new Promise<void>((resolve) => {

@@ -45,7 +45,9 @@ export class ProviderSession {
     return this.sign({ ...this.current, exp: now() - 60 })
   }
 
-  /** Signs a token of a person, whose `sub` is also in the claim that names the person for all apps. */
+  /**
+   * Signs a token of a person, whose `sub` is also in the claim that names the person for all apps.
+   */
   private sign(person: Claims): string {
     const { oid } = this.provider.claims
     return sign(this.provider, { ...person, ...(oid !== undefined && { oid: person.sub }) })

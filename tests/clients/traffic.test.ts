@@ -8,13 +8,17 @@ import { createWorld } from './world.ts'
 /** Requests, preflights, answers without a body, and bytes of each step. */
 type Counts = readonly [requests: number, preflights: number, unchanged: number, sentBytes: number]
 
-/** Steps that send a poll cursor. It names the posts of the last seconds, so a slow run sends fewer bytes. */
+/**
+ * Steps that send a poll cursor. It names the posts of the last seconds, so a slow run sends fewer
+ * bytes.
+ */
 const cursorSteps = ['first poll', 'second poll', 'third poll', 'new posts']
 
 /**
- * All send queries by GET, and a browser asks once for each URL. They send hashes, so a server that starts gets each
- * document once more. The session and the timeline are asked for at the same time, so the preflight of their texts is sent
- * once or twice. urql sends a text that is too long for a URL by POST.
+ * All send queries by GET, and a browser asks once for each URL. They send hashes, so a server that
+ * starts gets each document once more. The session and the timeline are asked for at the same time,
+ * so the preflight of their texts is sent once or twice. urql sends a text that is too long for a
+ * URL by POST.
  */
 const expected: Record<string, Record<string, Counts>> = {
   apollo: {

@@ -21,8 +21,8 @@ export class TrafficWatch {
   private readonly requests: { operation: string; bytes: number }[] = []
   private readonly preflights = new Set<string>()
   /**
-   * The requests without an answer, but no preflights: Chromium reports no end of the preflight of an aborted request, and
-   * may report it after that request has ended, or after its page was left.
+   * The requests without an answer, but no preflights: Chromium reports no end of the preflight of
+   * an aborted request, and may report it after that request has ended, or after its page was left.
    */
   private readonly pending = new Set<string>()
   private unchanged = 0
@@ -45,7 +45,8 @@ export class TrafficWatch {
       const bytes = Buffer.byteLength(pathname + search + postData)
       this.requests.push({ operation, bytes })
     })
-    // The browser turns an answer 304 into its kept answer, of which this event has the real status.
+    // The browser turns an answer 304 into its kept answer, of which this event has the real
+    // status.
     session.on('Network.responseReceivedExtraInfo', ({ statusCode }) => {
       if (statusCode === 304) this.unchanged++
     })

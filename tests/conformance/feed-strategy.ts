@@ -11,8 +11,9 @@ import { describeFeedWrites } from './feed-writes.ts'
 const parts = [describeFeedPages, describeFeedWrites, describeFeedJobs, describeFeedEntries]
 
 /**
- * The behaviour of every strategy, for any stored form and any content of entries (law L1). There are no exceptions: a
- * strategy leaves pages that it cannot serve to FANOUT_ON_READ. By day, each strategy shows one of the parts.
+ * The behaviour of every strategy, for any stored form and any content of entries (law L1). There
+ * are no exceptions: a strategy leaves pages that it cannot serve to FANOUT_ON_READ. By day, each
+ * strategy shows one of the parts.
  * @param n differs between strategies, so that each part is shown every day.
  */
 export function describeFeedStrategy(

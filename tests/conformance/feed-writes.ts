@@ -18,7 +18,10 @@ interface Scene {
   readonly byQuiet: PostId[]
 }
 
-/** The effects of writes on timelines: posts are hidden at once, entries are removed later, and posts return. */
+/**
+ * The effects of writes on timelines: posts are hidden at once, entries are removed later, and
+ * posts return.
+ */
 export function describeFeedWrites(fixture: FeedFixture): void {
   const { page, walked, strategy } = fixture
 

@@ -157,7 +157,10 @@ function literalOf(type: GraphQLInputType): string {
   return inner === GraphQLInt ? '1' : '"ann"'
 }
 
-/** A document for each argument of a root field. Its value is a variable that may be null, because it has a default. */
+/**
+ * A document for each argument of a root field. Its value is a variable that may be null, because
+ * it has a default.
+ */
 const documents = (['query', 'mutation'] as const).flatMap((operation) => {
   const schema = createSchema()
   const root = operation === 'query' ? schema.getQueryType() : schema.getMutationType()

@@ -8,8 +8,9 @@ import { afterAll, expect, test } from 'vitest'
 import { useApp } from '../support/app.ts'
 import { root } from '../support/process.ts'
 
-// Projects as docs/how-to/clients.md and the page of a client describe them: the files that they name are copied into an
-// empty folder, the packages that they name are installed, and the project is built.
+// Projects as docs/how-to/clients.md and the page of a client describe them: the files that they
+// name are copied into an empty folder, the packages that they name are installed, and the project
+// is built.
 
 const app = useApp()
 const documentOf = (name: string) => readFile(join(root, 'docs/how-to', `${name}.md`), 'utf8')

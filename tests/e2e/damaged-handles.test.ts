@@ -32,7 +32,9 @@ beforeEach(async () => {
   ben = await open(names.ben)
 })
 
-/** Damages of what is stored about the handles of ann, who had her own name and `old`, and of ben. */
+/**
+ * Damages of what is stored about the handles of ann, who had her own name and `old`, and of ben.
+ */
 const damages: Readonly<Record<string, () => Promise<unknown>>> = {
   none: async () => {},
   'the handle is malformed, and names its account': () => setDoc(`new${names.ann}`, { until: 7 }),

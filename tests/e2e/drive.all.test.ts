@@ -37,7 +37,10 @@ async function resultOf(run: FeedlineProcess) {
   return { code, result: JSON.parse(line) as DriveResult }
 }
 
-/** The exit code of a run whose feeds are right. On a busy machine, the generator may be at its limit. */
+/**
+ * The exit code of a run whose feeds are right. On a busy machine, the generator may be at its
+ * limit.
+ */
 const codeOf = ({ limits }: DriveResult) => (limits.length > 0 ? 2 : 0)
 
 /** The ids of the live accounts of a prefix. */

@@ -20,7 +20,10 @@ beforeAll(async () => {
 /** A request with an error, and the parts of the answer that are specific to it. */
 interface Case {
   readonly request: GraphqlRequest
-  /** The HTTP status under `application/graphql-response+json`. Errors of a field come with 200, but UNAVAILABLE. */
+  /**
+   * The HTTP status under `application/graphql-response+json`. Errors of a field come with 200, but
+   * UNAVAILABLE.
+   */
   readonly status: number
   /** The HTTP status under `application/json`, if it differs. */
   readonly legacyStatus?: number

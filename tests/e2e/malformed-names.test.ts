@@ -58,7 +58,10 @@ beforeAll(async () => {
   cases = malformedCases(stored).filter(({ collection }) => damaged.includes(collection))
 })
 
-/** The requests about a malformed document that end in an internal error, or give a name of an account away. */
+/**
+ * The requests about a malformed document that end in an internal error, or give a name of an
+ * account away.
+ */
 async function problemsOf(one: MalformedCase): Promise<string[]> {
   const problems: string[] = []
   const doc = await damage(app.services, stored, one)

@@ -63,7 +63,9 @@ const inputTypes = Object.fromEntries(
   ]),
 )
 
-/** The commands of a mutation’s first run, each of which must reach one shard and have a time limit. */
+/**
+ * The commands of a mutation’s first run, each of which must reach one shard and have a time limit.
+ */
 async function commandsOf(name: MutationName, pair: Pair) {
   const input = { ...(await cases[name].ready(pair)), clientMutationId: 'once' }
   const query = `mutation ($input: ${inputTypes[name]}) { ${name}(input: $input) { clientMutationId } }`

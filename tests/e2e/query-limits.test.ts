@@ -52,7 +52,10 @@ const groups = (named: readonly string[]) =>
   mutation('setFollowGroups', { user: { handle: 'ben' }, groups: named })
 const numbered = (size: number) => Array.from({ length: size }, (_, n) => `g${n}`)
 
-/** A request of a size, for each limit that a request alone can reach. @returns the code of its error. */
+/**
+ * A request of a size, for each limit that a request alone can reach. @returns the code of its
+ * error.
+ */
 const requests: Readonly<Record<string, (size: number) => Promise<string | undefined>>> = {
   postTextLengthMax: (size) => mutation('createPost', { text: 'x'.repeat(size) }),
   postTextBytesMax: (size) => mutation('createPost', { text: heavy(size) }),

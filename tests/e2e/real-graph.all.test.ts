@@ -70,7 +70,9 @@ test('timelines over HTTP agree with the imported edge list', async () => {
   )
 })
 
-/** Stores posts, one a minute until now. Some authors have far more than others, and some have none. */
+/**
+ * Stores posts, one a minute until now. Some authors have far more than others, and some have none.
+ */
 async function storePosts(authors: readonly string[]): Promise<void> {
   const total = authors.length * postsPerUser
   const startMs = Date.now() - total * 60_000

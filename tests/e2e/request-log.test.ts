@@ -31,7 +31,9 @@ interface Line {
   readonly ms: number
 }
 
-/** The lines of requests that a server logged during `work`, once the answer's end is logged too. */
+/**
+ * The lines of requests that a server logged during `work`, once the answer's end is logged too.
+ */
 async function linesDuring(app: { readonly logged: readonly string[] }, work: () => unknown) {
   const seen = app.logged.length
   const newLines = () =>

@@ -16,7 +16,10 @@ const queued = useApp({ REQUEST_TIMEOUT_SECONDS: '3' }, withRequestsMax(1))
 const reader = handle('reader')
 const people = Array.from({ length: 3_000 }, (_, n) => handle(`p${n}`))
 const blockMs = 100
-/** A page that reads the followees and then, 200 after 200, their posts: 18 commands one after another. */
+/**
+ * A page that reads the followees and then, 200 after 200, their posts: 18 commands one after
+ * another.
+ */
 const query = '{ timeline { edges { node { text } } } }'
 
 beforeAll(async () => {
@@ -149,7 +152,8 @@ test('a request that waits for its turn is answered at its deadline too', async 
   const answers = Array.from({ length: 6 }, () =>
     queued.send({ query: '{ user(handle: "ann") { name } }' }),
   )
-  // The sixth is refused at once, because the others are there. Then all deadlines pass before any turn comes.
+  // The sixth is refused at once, because the others are there. Then all deadlines pass before any
+  // turn comes.
   expect((await Promise.race(answers)).errors[0]?.message).toMatch(/too busy/)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(6).fill(503))

@@ -35,10 +35,15 @@ const newcomer = handle('newcomer')
 const muter = handle('muter')
 const world = new BlockedWorld([ann, dan, cat, eve])
 
-/** The field of accounts that the trial rule reads: it hides accounts whose counters were repaired. */
+/**
+ * The field of accounts that the trial rule reads: it hides accounts whose counters were repaired.
+ */
 const factField = 'repairs'
 
-/** A rule for the test. A row that forbids another purpose would not compile: its callers lack the fact. */
+/**
+ * A rule for the test. A row that forbids another purpose would not compile: its callers lack the
+ * fact.
+ */
 interface Trial {
   readonly purposes: readonly Purpose[]
   readonly facts: readonly (keyof Facts)[]
@@ -80,7 +85,10 @@ const listPurposes: Readonly<Record<string, readonly Purpose[]>> = {
   'Query.timeline': ['TIMELINE', 'AUTHOR'],
 }
 
-/** The purposes for which an object that belongs to a user is shown: the viewer must be allowed each of them. */
+/**
+ * The purposes for which an object that belongs to a user is shown: the viewer must be allowed each
+ * of them.
+ */
 function purposesOf({ place, object }: Shown, of: UserId, viewer: UserId | undefined): Purpose[] {
   const ref = findNodeRef(object.id)
   const purposes = [...(listPurposes[place] ?? [])]
@@ -106,10 +114,16 @@ const shownIn = (found: readonly ReadPath[], viewer: UserId | undefined) =>
       .map((shown) => ({ ...shown, path, purposes: purposesOf(shown, dan, viewer) }))
   })
 
-/** A follower of dan, one who sees dan among suggestions, one who muted dan, and an anonymous client. */
+/**
+ * A follower of dan, one who sees dan among suggestions, one who muted dan, and an anonymous
+ * client.
+ */
 const readers = [eve, newcomer, muter, undefined]
 const queries = () => [...queryPaths(world, dan, cat), ...queryPaths(world, cat, dan)]
-/** Ann's mutations, so that the others still follow dan. No new post takes the place of dan's in the first page. */
+/**
+ * Ann's mutations, so that the others still follow dan. No new post takes the place of dan's in the
+ * first page.
+ */
 const mutations = () => mutationPaths(world, ann, dan, { without: /lockUser$|^createPost$/ })
 
 const author = '__typename id handle name bio avatarUrl bannerUrl'
@@ -131,7 +145,10 @@ async function readPlanned() {
   return found
 }
 
-/** A row that forbids some purposes shows on no path what it forbids. @param among the root fields. Default: all. */
+/**
+ * A row that forbids some purposes shows on no path what it forbids. @param among the root fields.
+ * Default: all.
+ */
 const hidesOnPaths = (among = /^/) =>
   fc.asyncProperty(
     fc

@@ -28,12 +28,18 @@ beforeAll(async () => openAccounts(app.services, [ann, ben, cat, dan, eve, fay, 
 /** A quick mutation: tokens return while requests last. */
 const mute = (who: string) =>
   `mutation { muteUser(input: { user: { handle: "${who}"} }) { changed } }`
-/** A process limits by itself if the database takes more than half a second, so the test is tried again. */
+/**
+ * A process limits by itself if the database takes more than half a second, so the test is tried
+ * again.
+ */
 const onQuickDatabase = { retry: 5 }
 /** Makes all clients' last requests a time ago, however long they took. */
 const setLastRequests = (agoMs: number) =>
   rateLimits().updateMany({}, [{ $set: { at: { $subtract: ['$$NOW', agoMs] } } }])
-/** How many mutations more a client may send after it has used its limit at a moment of the monotonic clock. */
+/**
+ * How many mutations more a client may send after it has used its limit at a moment of the
+ * monotonic clock.
+ */
 const returnedSince = (atMs: number) => Math.ceil((performance.now() - atMs) / 12_000) - 1
 const rateLimits = () => app.database.collections.rate_limits
 /** All documents, also those that no majority holds yet: rate limits wait for none. */

@@ -11,7 +11,10 @@ const app = useApp({}, ({ operations }) => ({
   operations: { ...operations, receiveMs: patient(1_000) },
 }))
 
-/** Sends bytes on a connection of its own, one piece each 200 ms. @returns what the server sent, and how many pieces it took. */
+/**
+ * Sends bytes on a connection of its own, one piece each 200 ms. @returns what the server sent, and
+ * how many pieces it took.
+ */
 async function sendSlowly(pieces: Iterable<string>) {
   const socket = createConnection(Number(new URL(app.url).port), '127.0.0.1')
   await once(socket, 'connect')

@@ -19,7 +19,10 @@ describe('a wrong variable', () => {
   const mongodb = 'must start with mongodb:// or mongodb+srv://, or be embedded'
   const host = 'must be an address or a host name'
 
-  /** A wrong value of each variable, and what it must be. 'any': each text may be right, or is tried below. */
+  /**
+   * A wrong value of each variable, and what it must be. 'any': each text may be right, or is tried
+   * below.
+   */
   const rows: Readonly<Record<string, readonly [value: string, expected: string] | 'any'>> = {
     NODE_ENV: ['prod', 'must be one of development, test, production'],
     HOST: ['http://0.0.0.0', host],

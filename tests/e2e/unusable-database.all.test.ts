@@ -19,7 +19,9 @@ import { feedline } from '../support/process.ts'
 const database = useDatabase()
 const { folder } = useFolder('feedline-start-')
 
-/** Answers `hello` as a server of another release: a mongod of one cannot be had for each system. */
+/**
+ * Answers `hello` as a server of another release: a mongod of one cannot be had for each system.
+ */
 function oldServer(maxWireVersion: number): Server {
   const hello = { ok: 1, ismaster: true, minWireVersion: 0, maxWireVersion, setName: 'rs' }
   return createServer((socket) => {

@@ -8,7 +8,10 @@ import { fill, hot, hotIds } from './statements/large-database.ts'
 import { aboutLarge, valuesIn } from './statements/shape-values.ts'
 import { type Shape, shapesFolder } from './statements/shapes.ts'
 
-/** Keys or documents that a statement may look at for each that it finds, for each value it names, and beyond. */
+/**
+ * Keys or documents that a statement may look at for each that it finds, for each value it names,
+ * and beyond.
+ */
 const [eachFound, eachValue, beyond] = [20, 3, 50]
 
 /** Source files whose commands read much on purpose, and why no request waits for them. */

@@ -22,7 +22,9 @@ function adjustable(client: MongoClient) {
   return { setting, client: { db: () => ({ command }) } as unknown as MongoClient }
 }
 
-/** What a measurement may be wrong by: half of the longest round trip that counts, in milliseconds. */
+/**
+ * What a measurement may be wrong by: half of the longest round trip that counts, in milliseconds.
+ */
 const errorMsMax = 500
 
 /** Compares a clock with that of the database, whose answer may take as long as it likes. */

@@ -61,7 +61,9 @@ const costs: Readonly<Record<MaterialisedName, Cost>> = {
   },
 }
 
-/** An author with `count` followers. Their edges exist only in the collection that a delivery reads. */
+/**
+ * An author with `count` followers. Their edges exist only in the collection that a delivery reads.
+ */
 async function crowdOf(fixture: FeedFixture, count: number) {
   const author = handle(`author-${count}`)
   const mint = new IdMint(fixture.harness.clock.now)

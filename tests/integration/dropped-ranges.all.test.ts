@@ -31,7 +31,10 @@ async function runOnce({ queue, tasks }: Services, kind: string): Promise<void> 
   await queue.release(claimed)
 }
 
-/** Runs the oldest job of a kind until it is split. Then a range of it is parked, and an operator drops it. */
+/**
+ * Runs the oldest job of a kind until it is split. Then a range of it is parked, and an operator
+ * drops it.
+ */
 async function dropRangeOf(services: Services, kind: string): Promise<void> {
   const { collections, queue } = services
   await settleDeletions(collections)

@@ -7,7 +7,10 @@ const exhaustAllowed = 1 << 16
 
 const write = Socket.prototype.write as (this: Socket, data: unknown, ...rest: unknown[]) => boolean
 
-/** Destroys the socket of the next such message at the moment of its write. The driver learns of it later. */
+/**
+ * Destroys the socket of the next such message at the moment of its write. The driver learns of it
+ * later.
+ */
 function destroyAtWrite(isIt: (message: Buffer) => boolean): () => boolean {
   let isDone = false
   vi.spyOn(Socket.prototype, 'write').mockImplementation(function (this: Socket, ...given) {

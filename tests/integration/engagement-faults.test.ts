@@ -17,7 +17,8 @@ const harness = useServices('collection', sameLimits(limits))
 let scenes = 0
 
 /**
- * Concurrent writes to a post with `before` likes: `come` users like it, and the users at the places `go` unlike it.
+ * Concurrent writes to a post with `before` likes: `come` users like it, and the users at the
+ * places `go` unlike it.
  */
 interface Scene {
   readonly before: number
@@ -39,7 +40,8 @@ const moments: Readonly<Record<string, Scene>> = {
 const failures: Readonly<Record<string, Omit<Failure, 'failCommands'>>> = {
   'the connection breaks': { closeConnection: true },
   'it conflicts': { errorCode: 112, errorLabels: ['TransientTransactionError'] },
-  // The server adds the labels: RetryableWriteError, or TransientTransactionError within a transaction.
+  // The server adds the labels: RetryableWriteError, or TransientTransactionError within a
+  // transaction.
   'the primary steps down': { errorCode: 10107 },
 }
 

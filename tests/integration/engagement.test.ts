@@ -9,8 +9,8 @@ import { failCommand } from '../support/mongo.ts'
 import { share } from '../support/repetition.ts'
 import { handle, openAccounts, useServices } from '../support/services.ts'
 
-// All kinds share one mechanism: by day each kind has one of the thresholds, and each threshold one kind. `npm test`
-// tries one kind.
+// All kinds share one mechanism: by day each kind has one of the thresholds, and each threshold one
+// kind. `npm test` tries one kind.
 for (const [n, kind] of share(1, [...engagementKinds.entries()])) {
   for (const threshold of share(3, [0, 1, 3], n))
     describeOutlierList(kind, { threshold, capacity: 2 })

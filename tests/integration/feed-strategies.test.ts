@@ -10,7 +10,8 @@ import { share } from '../support/repetition.ts'
 import { storeOf } from '../support/services.ts'
 
 for (const [n, strategy] of feedStrategyNames.entries()) {
-  // What stores no entries is the same whatever they hold. By day each other strategy holds one sort, not all the same.
+  // What stores no entries is the same whatever they hold. By day each other strategy holds one
+  // sort, not all the same.
   const contents =
     strategy === 'FANOUT_ON_READ'
       ? (['author'] as const)

@@ -20,7 +20,9 @@ async function twoAccounts() {
   return { ann, ben }
 }
 
-/** The history of a pair in its order, and whether each event's time follows that of the one before. */
+/**
+ * The history of a pair in its order, and whether each event's time follows that of the one before.
+ */
 async function historyOf(user: string, followee: string): Promise<FollowEventDoc['type'][]> {
   const events = await harness.database.collections.follow_events
     .find({ user, followee })
@@ -88,7 +90,8 @@ test('the read of a pair’s history examines no event older than its own new id
     explain: { find: 'follow_events', filter, hint, projection },
     verbosity: 'executionStats',
   })
-  // Of the twenty events before it examines none; what it meets now is the event that followed the look.
+  // Of the twenty events before it examines none; what it meets now is the event that followed the
+  // look.
   expect(explained.executionStats).toMatchObject({ nReturned: 1, totalDocsExamined: 0 })
   expect(explained.executionStats.totalKeysExamined).toBeLessThanOrEqual(2)
 })

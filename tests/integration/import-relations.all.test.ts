@@ -40,7 +40,10 @@ describe.each(sampledFollowing(1))('%s', (following) => {
   const preview = async (options: Options = {}) =>
     previewRelations(harness.services, { file, ...options })
 
-  /** All stored data, except ids by chance, fields that only conflict with deletions, runs, and versions. */
+  /**
+   * All stored data, except ids by chance, fields that only conflict with deletions, runs, and
+   * versions.
+   */
   async function snapshot() {
     const { collections } = harness.database
     const { users, user_stats, followers, following, follow_events, imports } = collections

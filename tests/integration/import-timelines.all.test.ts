@@ -47,7 +47,10 @@ beforeEach(async () => {
   await expectRight()
 })
 
-/** A file in which each user follows the next. @param large whether its length makes the import large. */
+/**
+ * A file in which each user follows the next. @param large whether its length makes the import
+ * large.
+ */
 async function ring(large: boolean): Promise<string> {
   const file = join(folder, `${files++}.txt`)
   const edges = people.map((one, n) => `${one} ${people[(n + 1) % people.length]}`)

@@ -10,7 +10,10 @@ import { failCommand } from '../support/mongo.ts'
 import { keyOf, settleDeletions, subjectOf } from '../support/services.ts'
 
 const { harness, newScene, watched } = useLateWrites()
-/** Removes an account in these services. On a busy machine it may end and be tried again, as jobs are. */
+/**
+ * Removes an account in these services. On a busy machine it may end and be tried again, as jobs
+ * are.
+ */
 const remove = ({ tasks }: Pick<Services, 'tasks'>, user: UserId) =>
   persist(async () => tasks['user.deleted']?.({ user }, joblessRun()))
 

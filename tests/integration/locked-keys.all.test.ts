@@ -10,10 +10,16 @@ import { handle, openAccounts, problemsOf, useServices } from '../support/servic
 const harness = useServices('collection', sameLimits({ threshold: 3, capacity: 2 }))
 /** MongoDB keeps an idle transaction for at least 5 s. */
 const lockMs = 1_500
-/** A busy machine may need longer than that for what should not wait for the lock. Then it is tried again. */
+/**
+ * A busy machine may need longer than that for what should not wait for the lock. Then it is tried
+ * again.
+ */
 const roundsMax = 20
 
-/** Locks a document as a process does that dies in the middle of a transaction. @returns the function that ends it. */
+/**
+ * Locks a document as a process does that dies in the middle of a transaction. @returns the
+ * function that ends it.
+ */
 async function locked(collection: string, _id: string | ObjectId) {
   const { client, db } = harness.database
   const session = client.startSession()

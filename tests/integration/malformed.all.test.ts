@@ -30,7 +30,10 @@ const unshaped: Partial<Record<CollectionName, string>> = {
   meta: 'the record of the schema, which each process checks when it starts',
 }
 
-/** The beginnings of fields that may have any value of their type, or be absent, without a finding, and why. */
+/**
+ * The beginnings of fields that may have any value of their type, or be absent, without a finding,
+ * and why.
+ */
 const free: Readonly<Record<string, string>> = {
   'users.': 'a profile and its times: no other document has them',
   'subjects.until': 'how long it outlasts an account that is deleted',

@@ -14,7 +14,8 @@ const pairs = nameDamages.flatMap((one, at) =>
 test(
   'no repair frees, gives or takes a handle or subject, whatever two fields of its account are damaged',
   async () => {
-    // At night all pairs. By day always the same ones: two damages may look like what no damage leaves.
+    // At night all pairs. By day always the same ones: two damages may look like what no damage
+    // leaves.
     const step = size === 'night' ? 1 : 31
     const cases = pairs.filter((_, at) => at % step === 12 % step)
     expect(await problemsOfNames(harness.services, cases)).toEqual([])

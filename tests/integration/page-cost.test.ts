@@ -85,7 +85,10 @@ describe('a page', () => {
     return labelsOf(commands)
   }
 
-  /** From the third page on, the relations of the reader are in memory, with the accounts and posts of the page. */
+  /**
+   * From the third page on, the relations of the reader are in memory, with the accounts and posts
+   * of the page.
+   */
   async function warmUp(strategy: FeedStrategyName, services = harness.services) {
     for (const followees of readers)
       for (let times = 0; times < 2; times++) await sentFor(strategy, followees, 100, services)

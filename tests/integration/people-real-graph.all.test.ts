@@ -12,7 +12,9 @@ import { sampledFollowing, share } from '../support/repetition.ts'
 import { timeOfCases } from '../support/seed.ts'
 import { useServices } from '../support/services.ts'
 
-/** FEEDLINE_GRAPH names an edge list. Default: Reed98 if its file is found, or 400 synthetic users. */
+/**
+ * FEEDLINE_GRAPH names an edge list. Default: Reed98 if its file is found, or 400 synthetic users.
+ */
 const given = process.env.FEEDLINE_GRAPH ?? findGraphFile('socfb-reed98.edges')
 
 describe.each(sampledFollowing(0))('following by %s', (following) => {
@@ -86,7 +88,9 @@ function isWithin(model: PeopleModel, viewer: UserId): boolean {
   )
 }
 
-/** A ring of friends, and more friendships from a fixed sequence. Low numbers have the most friends. */
+/**
+ * A ring of friends, and more friendships from a fixed sequence. Low numbers have the most friends.
+ */
 function syntheticFriendships(people: number, count: number): string {
   const lines = new Set<string>()
   for (let n = 0; n < people; n++) lines.add(`${n} ${(n + 1) % people}`)

@@ -127,7 +127,8 @@ describe.each(['collection', 'reverse-index'] as const)('following by %s', (foll
     const own = people.slice(0, mutualsAmongMax + 50)
     await openAccounts(harness.services, people)
     await storeFollows([
-      // The user follows five of the viewer's oldest followees, which are out of bounds, and five others.
+      // The user follows five of the viewer's oldest followees, which are out of bounds, and five
+      // others.
       ...[...own.slice(0, 5), ...own.slice(100, 105)].map((one) => [user, one] as const),
       ...people.map((one) => [celebrity, one] as const),
       ...own.map((one) => [viewer, one] as const),

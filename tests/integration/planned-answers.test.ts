@@ -14,7 +14,9 @@ import { handle, namesOf } from '../support/services.ts'
 
 const variables = { FEED_STRATEGY: 'INBOX', FEED_MAINTAINED: 'INBOX,CACHE' }
 const app = useApp(variables)
-/** Another process of the same database that keeps nothing, so that graphql-js answers everything. */
+/**
+ * Another process of the same database that keeps nothing, so that graphql-js answers everything.
+ */
 const bare = useApp({ ...variables, PAGE_CACHE_MB: '0' }, undefined, app.database)
 const [reader, friend, other] = [handle('reader'), handle('friend'), handle('other')]
 let plannedPosts = 0
@@ -75,7 +77,10 @@ async function bytesOf(
   )
 }
 
-/** The bytes of an answer without the id of its request, and without columns, because a directive moves them. */
+/**
+ * The bytes of an answer without the id of its request, and without columns, because a directive
+ * moves them.
+ */
 async function bytesIn(response: Response): Promise<string> {
   const type = response.headers.get('content-type')
   const text = (await response.text()).replace(/"requestId":"[^"]*"|"column":\d+/g, '')
@@ -87,7 +92,10 @@ type Selection = string
 const leaf = (...names: readonly string[]) => fc.constantFrom(...names)
 const aliased = (field: fc.Arbitrary<string>) =>
   fc.tuple(fc.constantFrom('', '', '', 'a: ', 'b: '), field).map(([alias, text]) => alias + text)
-/** Fields of a type, some under an alias, some within fragments. Equal aliases of different fields are left out. */
+/**
+ * Fields of a type, some under an alias, some within fragments. Equal aliases of different fields
+ * are left out.
+ */
 const selectionOf = (type: string, field: fc.Arbitrary<string>): fc.Arbitrary<Selection> =>
   fc
     .array(fc.tuple(aliased(field), fc.constantFrom('', '', `... on ${type} `, '... ')), {
@@ -209,7 +217,9 @@ async function atOneTime(work: () => Promise<void>): Promise<void> {
   await work().finally(() => clock.mockRestore())
 }
 
-/** The same operation twice: as it is, and with a directive, with which only graphql-js answers it. */
+/**
+ * The same operation twice: as it is, and with a directive, with which only graphql-js answers it.
+ */
 const textsOf = (selection: Selection) => {
   const declared = '($first: Int, $strategy: FeedStrategy, $group: String, $after: String)'
   const field = 'timeline(first: $first, strategy: $strategy, group: $group, after: $after)'
@@ -239,7 +249,9 @@ test("a timeline has the viewer's own entries, also where nothing is kept", asyn
   }
 })
 
-/** Runs `work`. @returns how many operations of timelines it had answered, by what answered them. */
+/**
+ * Runs `work`. @returns how many operations of timelines it had answered, by what answered them.
+ */
 async function countAnswers(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const read = async () => {
     const metric = registry.getSingleMetric('feedline_timeline_operations_total')

@@ -16,7 +16,9 @@ afterAll(() => {
   for (const { child } of running) child.kill('SIGKILL')
 })
 
-/** Options that differ from those of the other processes, except the database's name and address. */
+/**
+ * Options that differ from those of the other processes, except the database's name and address.
+ */
 const settings = {
   first: {
     FEED_STRATEGY: 'CACHE',

@@ -33,7 +33,8 @@ test('a delivery that overlaps the purge of its author leaves no entry', async (
   const [purge] = await services.queue.claim(30_000)
   if (delivery?.kind !== 'post.created' || purge?.kind !== 'user.deleted')
     throw new Error('the delivery and the purge are not due')
-  // The whole delivery runs right before the post is deleted: it still finds the post after it wrote its entries.
+  // The whole delivery runs right before the post is deleted: it still finds the post after it
+  // wrote its entries.
   const deleteMany = posts.deleteMany.bind(posts)
   const spy = vi.spyOn(posts, 'deleteMany').mockImplementationOnce(async (...given) => {
     await runOnce(delivery)

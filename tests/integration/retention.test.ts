@@ -273,7 +273,8 @@ describe('several processes', () => {
     expect(await pageOf(early)).toEqual(ids)
     await sweepNow(open(keptDays, 3_600_000))
     expect(await stored()).toBe(0)
-    // Posts of the present are below the floor, so they are not stored until the clocks have passed it.
+    // Posts of the present are below the floor, so they are not stored until the clocks have passed
+    // it.
     await publish(2)
     expect(await stored()).toBe(0)
     for (const services of [early, open(keptDays), open(0)])

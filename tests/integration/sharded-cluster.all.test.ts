@@ -4,7 +4,9 @@ import { catalogue } from '../../src/db/collections.ts'
 import { runCommand } from '../support/command-line.ts'
 import { useDatabase } from '../support/mongo.ts'
 
-/** `.ci/sharded` runs this file and others on a cluster of two shards. No other MongoDB has shards. */
+/**
+ * `.ci/sharded` runs this file and others on a cluster of two shards. No other MongoDB has shards.
+ */
 describe.runIf(process.env.TEST_SHARDED)('on a sharded cluster', () => {
   const database = useDatabase()
 

@@ -11,7 +11,10 @@ import { handle, openAccounts, problemsOf, useServices } from '../support/servic
 const harness = useServices('collection', undefined, { maintained: ['INBOX'] })
 let scenes = 0
 
-/** Opens accounts of new authors, when no collision keeps authors from sharing transactions any more. */
+/**
+ * Opens accounts of new authors, when no collision keeps authors from sharing transactions any
+ * more.
+ */
 async function newAuthors(count: number): Promise<{ prefix: string; authors: UserId[] }> {
   await sleep(apartMs)
   const prefix = `s${scenes++}-`
@@ -41,7 +44,10 @@ const failingOnce = (command: string, collection: string | undefined, failure: P
     ...failure,
   })
 
-/** Expects one post of each author, with its job and its count, and that each follower's timeline shows it once. */
+/**
+ * Expects one post of each author, with its job and its count, and that each follower's timeline
+ * shows it once.
+ */
 async function expectOneEach(prefix: string, authors: readonly UserId[]) {
   const { collections } = harness.services
   const posts = await collections.posts.find({ author: { $in: [...authors] } }).toArray()
@@ -112,7 +118,8 @@ test.each(Object.entries(failures))(
       const sent = (label: string) => labelsOf(commands).filter((one) => one === label).length
       // Only a shared transaction updates counters without reading them.
       expect(sent('update user_stats'), `${command} ${collection}`).toBe(1)
-      // On a busy machine, a try that collides is aborted and tried again: each author has one that is not.
+      // On a busy machine, a try that collides is aborted and tried again: each author has one that
+      // is not.
       const tries = (label: string) =>
         new Set(
           commands

@@ -12,7 +12,10 @@ import { handle, openAccounts, servicesOver, useServices } from '../support/serv
 const limits = sameLimits({ threshold: 1, capacity: 50 })
 const harness = useServices('collection', limits)
 
-/** How long the transactions of a slow process take before they change what the writes of the other process change too. */
+/**
+ * How long the transactions of a slow process take before they change what the writes of the other
+ * process change too.
+ */
 const slowMs = 60
 const fanCount = 1_500
 /** The posts of the author. */
@@ -32,8 +35,9 @@ interface Case {
   readonly waits: (call: Call) => boolean
   readonly others: (services: Services, scene: Scene, n: number) => Promise<unknown>
   /**
-   * The call of the other process before which it waits, with its locks, until the slow one has collided. For a slow
-   * transaction that begins with its lock: nothing that it has read can be old.
+   * The call of the other process before which it waits, with its locks, until the slow one has
+   * collided. For a slow transaction that begins with its lock: nothing that it has read can be
+   * old.
    */
   readonly holds?: (call: Call) => boolean
 }
@@ -129,7 +133,8 @@ test.each(share(3, Object.keys(cases)))(
       if (!waits(call)) return
       const since = written
       await sleep(slowMs)
-      // On a busy machine, the first try waits for a whole write of the other process, which it then collides with.
+      // On a busy machine, the first try waits for a whole write of the other process, which it
+      // then collides with.
       if (tries === 0) await until(() => (holds ? isHeld : ended > since))
       tries++
     }

@@ -143,7 +143,8 @@ test('a range of a delivery that yields goes before other ranges again', async (
   await harness.services.queue.release(parent, 60_000)
   const job = await claim('RANGE')
   const range = { ...(job.payload.range as object), after: '', upTo: undefined }
-  // The time slice is over after the first window. Until then time stands still, or what waits for its batch would be refused.
+  // The time slice is over after the first window. Until then time stands still, or what waits for
+  // its batch would be refused.
   let now = performance.now()
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   const written = ({ commandName }: CommandSucceededEvent) => {

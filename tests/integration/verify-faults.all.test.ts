@@ -16,7 +16,9 @@ interface Place {
   readonly post: (author: string) => PostRef
 }
 
-/** A change that bypasses the services, and its expected findings: kind, subject, expected, found. */
+/**
+ * A change that bypasses the services, and its expected findings: kind, subject, expected, found.
+ */
 interface Fault {
   readonly name: string
   readonly only?: 'collection'
@@ -149,7 +151,10 @@ const level = (post: PostRef, kind: EngagementKind, number: number) => ({
   _id: { post: toObjectId(post.id), kind, level: number },
 })
 
-/** Each list has ten entries: three in the post and seven in four levels, minus one of a deleted user. */
+/**
+ * Each list has ten entries: three in the post and seven in four levels, minus one of a deleted
+ * user.
+ */
 const inLists: readonly Fault[] = [
   {
     name: 'counts, levels and a flag that do not fit what is stored',

@@ -70,8 +70,8 @@ function processOver(which: Which, around: Around): Services {
 }
 
 /**
- * Two processes that meet, after what was given: the one is held at each of its driver calls in turn, and dies there
- * or goes on, while the other does all it has to.
+ * Two processes that meet, after what was given: the one is held at each of its driver calls in
+ * turn, and dies there or goes on, while the other does all it has to.
  */
 type Race = [given: Step, held: Step, whileHeld: Step, dies?: 'dies']
 type Row = [name: string, ...Race]

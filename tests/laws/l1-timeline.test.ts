@@ -29,7 +29,10 @@ const histories = lawRuns(24)
 
 const group = fc.constantFrom(undefined, undefined, ...groupNames)
 
-/** A history: writes, page reads and runs of all jobs in any order. Then walks in pages of these sizes. */
+/**
+ * A history: writes, page reads and runs of all jobs in any order. Then walks in pages of these
+ * sizes.
+ */
 const history = fc.record({
   steps: fc.array(
     fc.oneof(
@@ -46,7 +49,9 @@ const history = fc.record({
 
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-/** A reader mutes a followee of a group. Without the group, memory proposes no post of the followee. */
+/**
+ * A reader mutes a followee of a group. Without the group, memory proposes no post of the followee.
+ */
 const mutedInGroup: History = {
   steps: [
     { kind: 'follow', a: 0, b: 1, groups: [] },

@@ -68,7 +68,10 @@ afterAll(() => Promise.all(opened.map(({ services }) => services.memory.close())
 const add = { verb: 'add', kind: 'likes', letters: 1, ahead: 0, by: 'OWN' } as const
 const likeOf = (user: number) => ({ ...add, user })
 const repeated = { ...likeOf(1), mutation: 0 }
-/** An entry whose mutation is repeated after its removal, and its clientMutationId used for another input. */
+/**
+ * An entry whose mutation is repeated after its removal, and its clientMutationId used for another
+ * input.
+ */
 const repeats: TwinPlan = {
   given: 'nothing is stored',
   list: 'likes',

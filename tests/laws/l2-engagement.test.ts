@@ -122,7 +122,8 @@ describe('L2 mutants', () => {
   }
 
   /**
-   * The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped.
+   * The index of the seed's first history that finds a mutant, if it is not the first. Earlier
+   * histories are skipped.
    */
   const shownAt: Record<string, string> = {
     'the overflow of a post is ignored': '19',

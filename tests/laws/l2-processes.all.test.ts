@@ -52,7 +52,8 @@ test.each(share(2, [0, 3]))(
         const key = ({ actor, id }: { actor: string; id?: string | undefined }) =>
           entryKey(kind, actor, `${id}`)
         const unknown = about.filter(({ outcome }) => outcome === 'unknown')
-        // On a busy machine the answer to a commit may come too late. What it was about is stored or not.
+        // On a busy machine the answer to a commit may come too late. What it was about is stored
+        // or not.
         const isComment = kind === 'comments'
         const either = new Set(unknown.map(isComment ? ({ id }) => id : key))
         const kept = new Map<string, number>()

@@ -19,13 +19,18 @@ import { type Account, child, endAll, kill } from './processes/reconcile-child.t
 
 const kills = Number(process.env.FEEDLINE_KILLS ?? 3)
 const [trafficMs, driftsPerKill] = [process.env.FEEDLINE_KILLS ? 12_000 : 5_000, 8]
-/** On a slow machine, kills go on after the traffic's time until a run that was interrupted made a repair. */
+/**
+ * On a slow machine, kills go on after the traffic's time until a run that was interrupted made a
+ * repair.
+ */
 const longestMs = trafficMs + 120_000
 const { seed } = lawSeed()
 const harness = useServices()
 afterAll(endAll)
 
-/** Reconciles in successive processes. Each is killed when the next one is ready. Then drift begins. */
+/**
+ * Reconciles in successive processes. Each is killed when the next one is ready. Then drift begins.
+ */
 async function reconciling(
   slot: number,
   isOver: () => Promise<boolean>,
@@ -33,9 +38,10 @@ async function reconciling(
 ): Promise<readonly string[]> {
   const lines: string[] = []
   const dice = diceOf(seed * 10 + slot)
-  // In the first slot, each of the first 20 writes kills a process in turn. In other slots, kills happen at any time.
-  // A run by day kills at some of these writes. After the traffic's time, the other slots kill only when a counter is
-  // repaired: on a slow machine, no process might otherwise live until it counts.
+  // In the first slot, each of the first 20 writes kills a process in turn. In other slots, kills
+  // happen at any time. A run by day kills at some of these writes. After the traffic's time, the
+  // other slots kill only when a counter is repaired: on a slow machine, no process might otherwise
+  // live until it counts.
   const begin = seed % 20
   const start = (kill: number) => {
     const n = begin + kill

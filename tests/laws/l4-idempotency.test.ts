@@ -200,7 +200,8 @@ describe.each(share(3, mutations))('%s with an idempotency key', (mutation) => {
       if (code === undefined) expect(await effects()).toBe(1)
       else expect(code).toBe('UNAVAILABLE')
       const committed = failure.writeConcernError !== undefined || code === undefined
-      // The server answers with a write concern error before a majority has the commit. Reads see it soon after.
+      // The server answers with a write concern error before a majority has the commit. Reads see
+      // it soon after.
       await eventually(async () => expect(await effects()).toBe(committed ? 1 : 0))
       // The server aborts a transaction without a commit some seconds later. This aborts it now.
       for (const session of sessions) {

@@ -35,7 +35,10 @@ interface Moments {
 const nextKeys = ({ after, upTo = '~' }: KeyRange) =>
   keys.filter((key) => key > after && key <= upTo).slice(0, windowSize)
 
-/** Drops a range that is parked, as `feedline jobs drop` does. @returns whether there was one that no worker runs. */
+/**
+ * Drops a range that is parked, as `feedline jobs drop` does. @returns whether there was one that
+ * no worker runs.
+ */
 async function dropRange(): Promise<boolean> {
   const idle = { kind: 'walk.range', leased: { $exists: false } }
   const parked = await outbox().findOneAndUpdate(idle, { $set: { state: 'PARKED' } })

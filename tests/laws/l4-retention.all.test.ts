@@ -57,7 +57,8 @@ test(
     await services.collections.meta.deleteOne({ _id: 'timelines.sweep' })
     await services.periodic.queueDue()
     const parked = await restAfterKills(harness)
-    // On a slow machine, all posts are below the floor by now. The first pages of stored timelines need newer ones.
+    // On a slow machine, all posts are below the floor by now. The first pages of stored timelines
+    // need newer ones.
     const [author] = audience.authors as [UserId]
     for (let n = 0; n < 6; n++) await services.posts.create(author, { text: 'new' })
     await harness.rest()

@@ -57,7 +57,10 @@ beforeAll(async () => {
 })
 afterAll(() => main.memory.close())
 
-/** Registers a strategy and runs what is due. Then a reader visits, which creates a cache if the strategy is complete. */
+/**
+ * Registers a strategy and runs what is due. Then a reader visits, which creates a cache if the
+ * strategy is complete.
+ */
 const register =
   (name: MaterialisedName): Step =>
   async (services) => {

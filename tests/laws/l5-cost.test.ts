@@ -33,10 +33,16 @@ const quiet = Array.from({ length: 700 }, (_, n) => handle(`q${n}`))
 const followees = people.length + quiet.length
 const mint = new IdMint(Date.now)
 let values: Values = {}
-/** The processor time of the reference, in milliseconds. Before it is measured, the unit is a millisecond. */
+/**
+ * The processor time of the reference, in milliseconds. Before it is measured, the unit is a
+ * millisecond.
+ */
 let referenceMs = 1
 
-/** What one unit of cost may take, beyond {@link base}. Processor time is in units of {@link reference}. */
+/**
+ * What one unit of cost may take, beyond {@link base}. Processor time is in units of
+ * {@link reference}.
+ */
 const perCost = { commands: 1 / commandPrice, answerBytes: 200, replyBytes: 500, cpu: 1.5 / 1_000 }
 /** What every request may take. The commands are those of one timeline that fans out on read. */
 const base = {
@@ -45,7 +51,10 @@ const base = {
   replyBytes: 50_000,
   cpu: 2,
 }
-/** A usual page that is read from the database. Its processor time, in the same run, is the unit: machines differ. */
+/**
+ * A usual page that is read from the database. Its processor time, in the same run, is the unit:
+ * machines differ.
+ */
 const reference = `{ user(handle: "p1") { posts(first: 20) { edges { node { id text author { handle name }
   likeCount viewerHasLiked } } }
   followers(first: 20) { edges { node { handle name } } } } }`
@@ -141,7 +150,10 @@ interface Worst {
   request?: RandomRequest
 }
 
-/** Groups are private. Lists of groups and suggestions have cursors of their own, and only some ids are of posts. */
+/**
+ * Groups are private. Lists of groups and suggestions have cursors of their own, and only some ids
+ * are of posts.
+ */
 const isExpected = ({ message, extensions: { code } }: AnsweredError) =>
   code === 'FORBIDDEN' || /is not (a cursor|the id of a post)/.test(message)
 
@@ -156,7 +168,10 @@ async function measureReference(): Promise<void> {
   referenceMs = times.slice(20).sort((a, b) => a - b)[20] ?? 1
 }
 
-/** What a request took. Compilation and garbage collection also take time, so a slow request is measured again. */
+/**
+ * What a request took. Compilation and garbage collection also take time, so a slow request is
+ * measured again.
+ */
 async function takenAtLeast(request: RandomRequest) {
   let least = await taken(request)
   for (let n = 0; n < 3; n++) {

@@ -16,7 +16,10 @@ const rounds = 4
 /** A hundred invented tokens and 25 honest requests each second. */
 const phase = { requests: size === 'night' ? 6_000 : 1_500, perHonest: 4, pauseMs: 10 }
 
-/** How many times longer honest requests may take under the attack, at the 99th percentile of the best round. */
+/**
+ * How many times longer honest requests may take under the attack, at the 99th percentile of the
+ * best round.
+ */
 const ratioMax = 2
 
 test(

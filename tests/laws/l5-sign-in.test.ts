@@ -8,7 +8,9 @@ import { signInMutants } from './model/sign-in-mutants.ts'
 
 const database = useDatabase()
 
-/** A server with few places, so that requests that hold them are noticed. @returns what attacks it. */
+/**
+ * A server with few places, so that requests that hold them are noticed. @returns what attacks it.
+ */
 async function useAttackedServer() {
   const scene = await SignInScene.start()
   const env = { NODE_ENV: 'production', ...scene.environment }

@@ -14,7 +14,10 @@ const harness = useServices('collection', undefined, {
   cacheSize: 3,
 })
 
-/** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
+/**
+ * The index of the seed's first history that finds a mutant, if it is not the first. Earlier
+ * histories are skipped.
+ */
 const shownAt: Record<string, string> = {
   'an account that returns has the id of the deleted one': '1',
   'a handle that was given up is never free': '2',

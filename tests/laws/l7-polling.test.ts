@@ -15,7 +15,10 @@ import { fewSeconds, type Setting, small } from './model/setting.ts'
 const histories = lawRuns(6)
 const budgetMs = 180_000 + histories * 3_000
 
-/** The index of the seed's first history that finds a mutant, if it is not the first. Earlier histories are skipped. */
+/**
+ * The index of the seed's first history that finds a mutant, if it is not the first. Earlier
+ * histories are skipped.
+ */
 const shownAt: Record<string, string> = {
   'the watermark is computed after the page': '269',
   'the watermark ignores deliveries': '1',

@@ -29,7 +29,8 @@ interface ProcessAnswer {
 }
 
 /**
- * Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a second of processor time.
+ * Answers requests over services of a test, as `feedline serve` does. It costs a quarter of a
+ * second of processor time.
  * @param tells as {@link keepMemory} has it. Undefined: it keeps nothing.
  */
 export async function answeringProcess(

@@ -15,7 +15,9 @@ import type { TestDatabase } from './mongo.ts'
 import { useDatabase } from './mongo.ts'
 import { drain, subjectOf } from './services.ts'
 
-/** A real HTTP server over a database of the test file, on a client whose commands can be watched. */
+/**
+ * A real HTTP server over a database of the test file, on a client whose commands can be watched.
+ */
 export interface TestApp {
   readonly database: TestDatabase
   readonly services: Services
@@ -41,8 +43,8 @@ export interface TestApp {
 export type Answered<Data> = { [Field in keyof Data]: NonNullable<Data[Field]> }
 
 /**
- * Has a server remember the accounts of these subjects from now on, for 45 seconds. It otherwise reads them in their
- * first requests, and again when it has forgotten them.
+ * Has a server remember the accounts of these subjects from now on, for 45 seconds. It otherwise
+ * reads them in their first requests, and again when it has forgotten them.
  */
 export async function knowViewers(
   { send, services }: Pick<TestApp, 'send' | 'services'>,

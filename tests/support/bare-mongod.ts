@@ -70,7 +70,10 @@ export async function initiate({ command, port }: BareMongod, name: string): Pro
   while (!(await command({ hello: 1 })).isWritablePrimary) await sleep(50)
 }
 
-/** Writes a key and a self-made certificate of localhost into one file, and the certificate into another. */
+/**
+ * Writes a key and a self-made certificate of localhost into one file, and the certificate into
+ * another.
+ */
 export async function writeCertificate(folder: string) {
   const [key, authority, both] = ['key', 'cert', 'both'].map((name) => join(folder, `${name}.pem`))
   const args = [

@@ -13,7 +13,9 @@ import { namesOf, subjectOf } from './services.ts'
 /** The types whose objects a block can hide. */
 export const hiddenTypes = ['User', 'Post', ...engagementKinds.map((kind) => kinds[kind].node.type)]
 
-/** The fields that show a hidden user, reduced to the handle, so that the viewer can end the block. */
+/**
+ * The fields that show a hidden user, reduced to the handle, so that the viewer can end the block.
+ */
 const reducedAt = new Set([
   'Query.user',
   'Query.node',
@@ -36,7 +38,10 @@ export interface Shown {
   readonly object: any
 }
 
-/** Users that follow each other, each with a post, and each with a like, comment and share of each post. */
+/**
+ * Users that follow each other, each with a post, and each with a like, comment and share of each
+ * post.
+ */
 export class BlockedWorld {
   private readonly posts = new Map<UserId, PostRef>()
   private readonly entries = new Map<string, string>()
@@ -104,7 +109,9 @@ export function objectsIn(value: unknown, place: string): Shown[] {
   return type && hiddenTypes.includes(type) ? [{ place, object: value }, ...below] : below
 }
 
-/** Whether an object is one that a block between the viewer and `hidden` hides, or the hidden user. */
+/**
+ * Whether an object is one that a block between the viewer and `hidden` hides, or the hidden user.
+ */
 export function belongsTo({ object }: Shown, hidden: UserId, viewer: UserId): boolean {
   const ref = findNodeRef(object.id)
   if (!ref) throw new Error(`${object.id} is no id`)

@@ -1,6 +1,8 @@
 import type { CollectionName } from '../../src/db/collections.ts'
 
-/** A command that a sharded cluster sends to all shards, because it does not contain the shard key. */
+/**
+ * A command that a sharded cluster sends to all shards, because it does not contain the shard key.
+ */
 export interface Broadcast {
   /** The source file or folder that sends it. */
   readonly from: string
@@ -12,8 +14,9 @@ export interface Broadcast {
 }
 
 /**
- * Every command of requests, jobs and processes that asks all shards, with its reason. All others name their shards. A
- * test of all commands of the suite compares them with this list, and docs/how-to/sharded-cluster.md shows it.
+ * Every command of requests, jobs and processes that asks all shards, with its reason. All others
+ * name their shards. A test of all commands of the suite compares them with this list, and
+ * docs/how-to/sharded-cluster.md shows it.
  */
 export const broadcasts: readonly Broadcast[] = [
   {
@@ -109,7 +112,10 @@ export const broadcasts: readonly Broadcast[] = [
   },
 ]
 
-/** Folders and files that read whole collections for an operator, or in the background. Their commands may ask all shards. */
+/**
+ * Folders and files that read whole collections for an operator, or in the background. Their
+ * commands may ask all shards.
+ */
 export const broadcastSources: readonly { readonly from: string; readonly why: string }[] = [
   {
     from: 'src/integrity/',

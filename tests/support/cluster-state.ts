@@ -116,8 +116,8 @@ export class Cluster {
 export const textOf = (value: unknown) => BSON.EJSON.stringify(value)
 
 /**
- * A text that sorts as MongoDB compares a bound: MinKey, then documents field by field and texts by their bytes, then
- * MaxKey. Ids are ASCII.
+ * A text that sorts as MongoDB compares a bound: MinKey, then documents field by field and texts by
+ * their bytes, then MaxKey. Ids are ASCII.
  */
 export const placeOf = (bound: unknown): string =>
   bound instanceof MinKey

@@ -10,8 +10,9 @@ export interface CommandOutcome {
 }
 
 /**
- * Runs a command in this process, which spares the start of another one. Of Feedline's environment variables, it gets
- * only `env`. For commands that end by themselves; what a logger prints is not captured.
+ * Runs a command in this process, which spares the start of another one. Of Feedline's environment
+ * variables, it gets only `env`. For commands that end by themselves; what a logger prints is not
+ * captured.
  */
 export async function runCommand(
   args: readonly string[],

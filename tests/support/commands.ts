@@ -19,7 +19,10 @@ export function labelOf(sent: RecordedCommand): string {
 export const labelsOf = (commands: readonly RecordedCommand[]): string[] =>
   commands.map(labelOf).sort()
 
-/** Why a sharded cluster must send a command to all shards. Undefined: it names its shards, or is a listed broadcast. */
+/**
+ * Why a sharded cluster must send a command to all shards. Undefined: it names its shards, or is a
+ * listed broadcast.
+ */
 export function shardProblemOf({ name, command }: RecordedCommand): string | undefined {
   // A getMore goes only to the shards of its cursor.
   if (ofTransactions.has(name) || name === 'getMore') return undefined

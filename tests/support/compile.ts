@@ -14,7 +14,10 @@ const programs = [
   'tests/support/open-embedded.ts',
 ]
 
-/** Packages that others import only if they are installed, and those of tracing, which are not made for bundles. */
+/**
+ * Packages that others import only if they are installed, and those of tracing, which are not made
+ * for bundles.
+ */
 const external = [
   '@opentelemetry/*',
   '@aws-sdk/credential-providers',
@@ -29,8 +32,8 @@ const external = [
 ]
 
 /**
- * Bundles the command line and the other programs with their packages. Tests start about a hundred processes, and a
- * bundle starts in less than half the time of its modules.
+ * Bundles the command line and the other programs with their packages. Tests start about a hundred
+ * processes, and a bundle starts in less than half the time of its modules.
  */
 export async function compile(): Promise<void> {
   await rm(join(root, 'test-dist'), { recursive: true, force: true })

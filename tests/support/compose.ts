@@ -45,8 +45,9 @@ const interpolated = (text: string, values: Environment) =>
   text.replace(/\$\{(\w+):-([^}]*)\}/g, (_, name, standard) => values[name] || standard)
 
 /**
- * Resolves the environment and ports of a service as the Compose specification says: a shell precedes `.env`, `environment`
- * precedes `env_file`, and a name without a value is passed on if it is set.
+ * Resolves the environment and ports of a service as the Compose specification says: a shell
+ * precedes `.env`, `environment` precedes `env_file`, and a name without a value is passed on if it
+ * is set.
  * @see https://github.com/compose-spec/compose-spec/blob/main/spec.md
  */
 function resolveHere(file: ComposeFile, name: string, { dotEnv, shell = {} }: ComposeInput) {
@@ -93,8 +94,8 @@ async function resolveByCompose(file: ComposeFile, name: string, input: ComposeI
 }
 
 /**
- * The environment of a container of a Compose file: that of the image, and above it that of the service. Where `docker
- * compose` runs, its own resolution must be the same.
+ * The environment of a container of a Compose file: that of the image, and above it that of the
+ * service. Where `docker compose` runs, its own resolution must be the same.
  */
 export async function containerEnvironment(
   file: ComposeFile,

@@ -4,8 +4,8 @@ import type { Services } from '../../src/services.ts'
 import { persist } from './eventually.ts'
 
 /**
- * Stores follows in bulk, without counters. A slow machine cannot store thousands within the time limit of a transaction,
- * so it takes one for each 200.
+ * Stores follows in bulk, without counters. A slow machine cannot store thousands within the time
+ * limit of a transaction, so it takes one for each 200.
  * @param history whether the follows get one. Default: yes.
  */
 export async function storeEdges(

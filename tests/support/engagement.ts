@@ -76,8 +76,8 @@ export async function walked(
 }
 
 /**
- * The violations of law L2 by the lists of all posts, or of the given posts, also if they are deleted. Reads all
- * documents, so no writes may run at the same time.
+ * The violations of law L2 by the lists of all posts, or of the given posts, also if they are
+ * deleted. Reads all documents, so no writes may run at the same time.
  */
 export async function engagementProblems(
   services: Services,

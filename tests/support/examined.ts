@@ -1,7 +1,10 @@
 import type { Db, Document } from 'mongodb'
 import type { RecordedCommand } from './mongo.ts'
 
-/** The keys and documents that one command examined, including its `$lookup` and `$unionWith` stages. */
+/**
+ * The keys and documents that one command examined, including its `$lookup` and `$unionWith`
+ * stages.
+ */
 export interface Examined {
   keys: number
   docs: number

@@ -24,7 +24,10 @@ function* manyMegabytes() {
 
 const compressed = gzipSync([...manyMegabytes()].join(''))
 
-/** What endpoints of keys do wrong, by what they do. Each either answers wrongly or never ends its answer. */
+/**
+ * What endpoints of keys do wrong, by what they do. Each either answers wrongly or never ends its
+ * answer.
+ */
 export const keyFaults: Readonly<Record<string, (response: ServerResponse, keys: string) => void>> =
   {
     'never answers': () => {},

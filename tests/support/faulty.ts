@@ -1,7 +1,9 @@
 import type { Collection, Db } from 'mongodb'
 import { gate } from './jobs.ts'
 
-/** The effect of the last write of a killed process: nothing, half of it, or all of it is written. */
+/**
+ * The effect of the last write of a killed process: nothing, half of it, or all of it is written.
+ */
 export const effects = ['none', 'part', 'all'] as const
 export type Effect = (typeof effects)[number]
 
@@ -61,8 +63,8 @@ export function killedAtWrite(db: Db, at: number, effect: Effect) {
 
 /**
  * A database that holds one call, outside of transactions, before it is sent.
- * @param which `all` also counts calls in transactions, and aggregates of the whole database, such as the facts of a page
- * where nothing is kept.
+ * @param which `all` also counts calls in transactions, and aggregates of the whole database, such
+ * as the facts of a page where nothing is kept.
  */
 export function heldAtCall(db: Db, at: number, which: 'collections' | 'all' = 'collections') {
   const { db: held, hold } = holdable(db, which)

@@ -35,7 +35,10 @@ export interface Asked {
 /** Users, posts and pages of one strategy, for its tests. */
 export type FeedFixture = ReturnType<typeof useFeedFixture>
 
-/** Gives a test file services whose timelines come from one strategy. Jobs run only in `run` and `rest`. */
+/**
+ * Gives a test file services whose timelines come from one strategy. Jobs run only in `run` and
+ * `rest`.
+ */
 export function useFeedFixture(
   strategy: FeedStrategyName,
   entries: EntryContent,
@@ -147,7 +150,10 @@ export function useFeedFixture(
       await outbox.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
       return found.map(({ kind, payload }) => ({ kind, payload }))
     },
-    /** Runs a job from its start to its end. The removal of an account is split, so a worker runs it. */
+    /**
+     * Runs a job from its start to its end. The removal of an account is split, so a worker runs
+     * it.
+     */
     run: async ({ kind, payload }: Job): Promise<void> => {
       const { outbox, transactions } = harness.services
       if (kind === 'user.deleted') {

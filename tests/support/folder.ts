@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll } from 'vitest'
 
-/** Gives a test file a folder of its own, and a function that writes a text or JSON there and returns the path. */
+/**
+ * Gives a test file a folder of its own, and a function that writes a text or JSON there and
+ * returns the path.
+ */
 export function useFolder(prefix: string) {
   const folder = mkdtempSync(join(tmpdir(), prefix))
   afterAll(() => rmSync(folder, { recursive: true }))

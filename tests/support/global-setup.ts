@@ -120,8 +120,9 @@ async function container(): Promise<RunMongo> {
 }
 
 /**
- * Lets a majority acknowledge writes before they are in its journal, because this mongod is never killed. Writes take
- * half the time. Tests that kill a mongod, or elect another primary, start one of their own.
+ * Lets a majority acknowledge writes before they are in its journal, because this mongod is never
+ * killed. Writes take half the time. Tests that kill a mongod, or elect another primary, start one
+ * of their own.
  */
 async function acknowledgeFromMemory(uri: string): Promise<void> {
   const client = await connect(uri, 'bulk')

@@ -13,7 +13,10 @@ const [ok, parse, invalid] = ['OK', 'GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_
 const user = (selection: string) => `{ user(handle: "ann") { ${selection} } }`
 const page = (selection: string) => user(`followers(first: 1) { edges { node { ${selection} } } }`)
 
-/** The shapes that make parsers, validators and executors work most, as large as the limits allow, and larger. */
+/**
+ * The shapes that make parsers, validators and executors work most, as large as the limits allow,
+ * and larger.
+ */
 export const hostileDocuments: readonly HostileDocument[] = [
   ['450 duplicates of a field', `{ ${times(450, () => 'viewer { handle }')} }`, ok],
   ['1,900 duplicates of a leaf', `{ viewer { ${'handle '.repeat(1_900)} } }`, ok],

@@ -8,7 +8,10 @@ import { runCommand } from './command-line.ts'
 import type { EdgeFile } from './edge-files.ts'
 import { useDatabase } from './mongo.ts'
 
-/** Imports each file by the real command into a database, and compares what the command says with what is stored. */
+/**
+ * Imports each file by the real command into a database, and compares what the command says with
+ * what is stored.
+ */
 export function describeImports(files: readonly EdgeFile[]): void {
   const database = useDatabase()
   let folder = ''

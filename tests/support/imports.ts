@@ -15,11 +15,17 @@ export interface ImportsHarness {
   readonly services: () => Services
   /** A folder for more files. */
   readonly folder: string
-  /** A file with a {@link ring} of 60 users who follow 5 users each. Written at the start of each test. */
+  /**
+   * A file with a {@link ring} of 60 users who follow 5 users each. Written at the start of each
+   * test.
+   */
   readonly file: string
   /** Imports {@link file}. */
   readonly graph: (options?: Partial<GraphImportOptions>) => ReturnType<typeof importGraph>
-  /** Fails unless all counters equal the stored edges of both collections. @returns the number of edges. */
+  /**
+   * Fails unless all counters equal the stored edges of both collections. @returns the number of
+   * edges.
+   */
   readonly expectExact: () => Promise<number>
 }
 

@@ -11,7 +11,10 @@ import { useDatabase } from './mongo.ts'
 /** The duration of the leases in these tests, in milliseconds. */
 export const leaseMs = 30_000
 
-/** Gives a test file its own outbox, empty before each test, and functions to add, claim and read jobs. */
+/**
+ * Gives a test file its own outbox, empty before each test, and functions to add, claim and read
+ * jobs.
+ */
 export function useJobs() {
   const database = useDatabase()
   const mint = new IdMint(Date.now)

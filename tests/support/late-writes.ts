@@ -26,7 +26,10 @@ export function useLateWrites() {
       for (const fan of fans) await harness.services.engagements.add('likes', fan, post)
       return { post, ben, fans, likers: async () => likersOf(post) }
     },
-    /** Services whose calls pass through `before`. @param clock an offset of their clock, in milliseconds. */
+    /**
+     * Services whose calls pass through `before`. @param clock an offset of their clock, in
+     * milliseconds.
+     */
     watched: (before: (call: Call) => Promise<void>, clock: () => number = () => 0) => {
       const { client, db } = harness.database
       const now = () => harness.clock.now() + clock()

@@ -6,8 +6,8 @@ import { Log } from '../../src/memory/log.ts'
 import type { Services } from '../../src/services.ts'
 
 /**
- * Makes services keep posts, accounts and relations in memory, as servers do, until `memory.close()`. Resolves once the
- * log is current.
+ * Makes services keep posts, accounts and relations in memory, as servers do, until
+ * `memory.close()`. Resolves once the log is current.
  * @param tells whether memory gets a change. Default: of all.
  */
 export async function keepMemory(

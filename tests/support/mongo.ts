@@ -37,14 +37,17 @@ const released: {
   readonly following: FollowingMode
   readonly at: number
 }[] = []
-/** The time after which nothing that a test file has left behind writes any more, in milliseconds. */
+/**
+ * The time after which nothing that a test file has left behind writes any more, in milliseconds.
+ */
 const settledMs = patient(5_000)
 /** What a new database has, by collection. */
 const pristine = new Map<FollowingMode, ReadonlyMap<string, string>>()
 
 /**
- * Opens an empty database that no other test uses. Its disposal closes the client. It may have been another test's, because
- * a new one with all its indexes takes half a second of processor time, and to empty it a tenth.
+ * Opens an empty database that no other test uses. Its disposal closes the client. It may have been
+ * another test's, because a new one with all its indexes takes half a second of processor time, and
+ * to empty it a tenth.
  */
 export async function testDatabase(
   following: FollowingMode = 'collection',
@@ -68,7 +71,8 @@ export async function testDatabase(
   const client = await connect(uri, 'serving', {
     monitorCommands: true,
     appName: name,
-    // Commands of a request have their own limit. Those that prepare a test may take longer on a slow machine.
+    // Commands of a request have their own limit. Those that prepare a test may take longer on a
+    // slow machine.
     socketTimeoutMS: 20_000,
     waitQueueTimeoutMS: patient(5_000),
     // After a failure the driver checks the server again at once instead of up to a second later.
@@ -127,7 +131,9 @@ async function shard(client: MongoClient, name: string): Promise<void> {
   await applySharding(client, planSharding(name, catalogue('collection'), state), () => {})
 }
 
-/** Runs `work` on a bulk client: creating and dropping a database exceeds the timeout of a request. */
+/**
+ * Runs `work` on a bulk client: creating and dropping a database exceeds the timeout of a request.
+ */
 async function inBulk<T>(uri: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
   const client = await connect(uri, 'bulk')
   try {
@@ -172,9 +178,10 @@ export function useDatabase(following: FollowingMode = 'collection'): TestDataba
 const housekeeping = new Set(['hello', 'ping', 'endSessions', 'killCursors', 'configureFailPoint'])
 
 /**
- * Runs `work` and records all commands that the client sends to MongoDB during it, in order. Includes every try of a
- * retried command, every getMore, and commands of concurrent work. Omits hello, ping, endSessions, killCursors,
- * failpoints, and the reads of the log, which all requests share.
+ * Runs `work` and records all commands that the client sends to MongoDB during it, in order.
+ * Includes every try of a retried command, every getMore, and commands of concurrent work. Omits
+ * hello, ping, endSessions, killCursors, failpoints, and the reads of the log, which all requests
+ * share.
  */
 export async function recorded<T>(
   client: MongoClient,
@@ -202,7 +209,9 @@ export interface Failure {
   readonly namespace?: string
   /** The number of commands that fail, before the others succeed. Default: all. */
   readonly times?: number
-  /** The number of commands that succeed, before all others fail. Do not combine it with `times`. */
+  /**
+   * The number of commands that succeed, before all others fail. Do not combine it with `times`.
+   */
   readonly skip?: number
   readonly errorCode?: number
   readonly errorLabels?: readonly string[]

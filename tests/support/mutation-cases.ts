@@ -73,7 +73,9 @@ export async function newPair({ services }: TestApp): Promise<Pair> {
   return pair
 }
 
-/** Each mutation of viewers, with an input that changes something. Call it only in hooks and tests. */
+/**
+ * Each mutation of viewers, with an input that changes something. Call it only in hooks and tests.
+ */
 export function mutationCases(app: TestApp): Readonly<Record<MutationName, MutationCase>> {
   const toOther = ({ other }: Pair): Input => ({ user: { handle: other } })
   const otherwise = (): Input => ({ user: { handle: thirdUser } })

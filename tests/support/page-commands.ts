@@ -1,6 +1,9 @@
 import { byStrategy } from '../../src/timeline/strategies/list.ts'
 
-/** The labels of the commands that read the facts of a page whose accounts, posts and relations are in memory. */
+/**
+ * The labels of the commands that read the facts of a page whose accounts, posts and relations are
+ * in memory.
+ */
 export const factsReads = {
   withoutCounts: [],
   withCounts: ['read posts'],

@@ -5,7 +5,9 @@ import { type Call, intercepted } from './intercept.ts'
 import type { TestDatabase } from './mongo.ts'
 import { servicesOver, testClock } from './services.ts'
 
-/** A write of which a part is visible, while its other documents are prepared but not yet visible. */
+/**
+ * A write of which a part is visible, while its other documents are prepared but not yet visible.
+ */
 export interface HalfCommitted {
   /** Makes the other documents visible, as of the time of the commit. */
   readonly complete: () => Promise<void>
@@ -14,14 +16,17 @@ export interface HalfCommitted {
 type Write = (services: Services) => Promise<unknown>
 
 /**
- * Commits the transaction of `write` as a sharded cluster does on two shards: the documents are prepared, then the shard
- * of the jobs commits, and the shard of the documents has not learnt of it yet. It takes a replica set on which test
- * commands are enabled.
+ * Commits the transaction of `write` as a sharded cluster does on two shards: the documents are
+ * prepared, then the shard of the jobs commits, and the shard of the documents has not learnt of it
+ * yet. It takes a replica set on which test commands are enabled.
  */
 export const commitJobsFirst = (database: TestDatabase, write: Write): Promise<HalfCommitted> =>
   commitInTwo(database, write, { collection: 'outbox', isFirst: true })
 
-/** As {@link commitJobsFirst}: of the first transaction of `write`, all is visible but the registrations. */
+/**
+ * As {@link commitJobsFirst}: of the first transaction of `write`, all is visible but the
+ * registrations.
+ */
 export const commitRegistrationsLast = (
   database: TestDatabase,
   write: Write,

@@ -1,7 +1,8 @@
 import { afterAll } from 'vitest'
 
 /**
- * The monotonic clock of this process can move on, for the current test file. Timers and dates stay as they are.
+ * The monotonic clock of this process can move on, for the current test file. Timers and dates stay
+ * as they are.
  * @returns what moves it on by a number of milliseconds.
  */
 export function usePassTime(): (ms: number) => void {

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 
-/** How long {@link measureSlowness} takes on a quiet machine of the kind that the limits of the tests are made for. */
+/**
+ * How long {@link measureSlowness} takes on a quiet machine of the kind that the limits of the
+ * tests are made for.
+ */
 const quietMs = 150
 /** At least 3, because a machine that is quiet when a run begins may become busy. */
 const [slownessMin, slownessMax] = [3, 20]
 
 /**
- * How many times slower this machine is now than a quiet one, from 3 to 20. Other busy processes count, because the time
- * for a fixed amount of work is measured.
+ * How many times slower this machine is now than a quiet one, from 3 to 20. Other busy processes
+ * count, because the time for a fixed amount of work is measured.
  */
 export function measureSlowness(): number {
   const begun = performance.now()
@@ -19,8 +22,9 @@ export function measureSlowness(): number {
 }
 
 /**
- * A limit or a pause of a test, longer on a slow or busy machine, as `vitest.config.ts` measured it when the run began.
- * A limit only ends a test that hangs: no test asserts how long something takes.
+ * A limit or a pause of a test, longer on a slow or busy machine, as `vitest.config.ts` measured it
+ * when the run began. A limit only ends a test that hangs: no test asserts how long something
+ * takes.
  * @param quiet enough on a quiet machine, in any unit.
  */
 export const patient = (quiet: number): number =>

@@ -1,6 +1,9 @@
 import type { UserId } from '../../src/lib/ids.ts'
 
-/** A follow graph with its mutes and blocks in memory, whose suggestions are computed as simply as possible. */
+/**
+ * A follow graph with its mutes and blocks in memory, whose suggestions are computed as simply as
+ * possible.
+ */
 export class PeopleModel {
   /** The followees of each user, oldest follow first. */
   private readonly followees = new Map<UserId, UserId[]>()
@@ -51,7 +54,10 @@ export class PeopleModel {
     return this.followees.get(user) ?? []
   }
 
-  /** The followees in common, the viewer's newest follow first, among the viewer's newest `among` followees. */
+  /**
+   * The followees in common, the viewer's newest follow first, among the viewer's newest `among`
+   * followees.
+   */
   mutuals(viewer: UserId, user: UserId, among = Number.POSITIVE_INFINITY): UserId[] {
     const others = new Set(this.followeesOf(user))
     return newest(this.followeesOf(viewer), among).filter((one) => others.has(one))
@@ -60,7 +66,8 @@ export class PeopleModel {
   /**
    * The users that followees of the viewer follow, with the number of these followees.
    * @param sample counts only the newest followees of the viewer.
-   * @param follows the most follows that are counted of all of them together: an equal share of each, newest first.
+   * @param follows the most follows that are counted of all of them together: an equal share of
+   *   each, newest first.
    */
   suggestions(
     viewer: UserId,

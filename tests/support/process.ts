@@ -29,7 +29,10 @@ export interface FeedlineProcess {
   readonly says: (pattern: RegExp) => Promise<RegExpExecArray>
 }
 
-/** Starts the command line that is compiled in `folder`. Of Feedline's environment variables, it gets only `env`. */
+/**
+ * Starts the command line that is compiled in `folder`. Of Feedline's environment variables, it
+ * gets only `env`.
+ */
 export function feedline(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -12,7 +12,10 @@ interface Usage {
   readonly ticks: number
 }
 
-/** The processes of this machine, by id and time of start, because ids are used again. Empty where there is no `/proc`. */
+/**
+ * The processes of this machine, by id and time of start, because ids are used again. Empty where
+ * there is no `/proc`.
+ */
 function processes(): Map<string, Usage & { readonly id: number }> {
   const all = new Map<string, Usage & { readonly id: number }>()
   let ids: readonly string[] = []
@@ -39,8 +42,9 @@ function processes(): Map<string, Usage & { readonly id: number }> {
 }
 
 /**
- * Counts the processor time of this process and of all that it and its descendants start, also of a mongod that outlives
- * the server that started it. A process counts for the one that waits for its end, else with its last sample.
+ * Counts the processor time of this process and of all that it and its descendants start, also of a
+ * mongod that outlives the server that started it. A process counts for the one that waits for its
+ * end, else with its last sample.
  */
 class ProcessTree {
   readonly #samples = new Map<string, Usage & { readonly isOrphan: boolean }>()
@@ -90,8 +94,9 @@ class ProcessTree {
 }
 
 /**
- * Prints the dearest files, and at the end of the run the processor time of all its processes together: tests, servers
- * and each mongod. A run of one file after another (`--no-file-parallelism`) tells the processor time of each file.
+ * Prints the dearest files, and at the end of the run the processor time of all its processes
+ * together: tests, servers and each mongod. A run of one file after another
+ * (`--no-file-parallelism`) tells the processor time of each file.
  */
 export function processorTime(): Reporter {
   const tree = new ProcessTree()

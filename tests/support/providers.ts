@@ -175,7 +175,10 @@ const encryptionKey = { ...new Signer('RS256', 'enc').jwk, use: 'enc', alg: 'RSA
 
 /** The keys of the providers. */
 export interface ProviderKeys {
-  /** The variables of a section in production, with the URL of its keys on the key server, and its secret. */
+  /**
+   * The variables of a section in production, with the URL of its keys on the key server, and its
+   * secret.
+   */
   readonly environmentOf: (name: string, changes?: Environment) => Environment
   readonly close: () => void
 }

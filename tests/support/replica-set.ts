@@ -14,7 +14,10 @@ export interface ReplicaSet extends AsyncDisposable {
   readonly uri: string
   /** The members, as `host:port`. */
   readonly hosts: readonly string[]
-  /** Pauses or resumes replication to the secondaries. While it is paused, no majority has new writes. */
+  /**
+   * Pauses or resumes replication to the secondaries. While it is paused, no majority has new
+   * writes.
+   */
   readonly setReplicating: (on: boolean) => Promise<void>
   /** Kills one of the two secondaries, which stays down. */
   readonly killSecondary: () => Promise<void>
@@ -30,9 +33,10 @@ const primaryMsMax = patient(60_000)
 const otherPriorities = { none: 0, temporary: 1, lasting: 2 }
 
 /**
- * Starts three members, on a folder in memory if possible, and waits for their primary, which is the first.
- * @param takeover whether another member takes over while the first is away, and then stays the primary. Default: none
- * takes over.
+ * Starts three members, on a folder in memory if possible, and waits for their primary, which is
+ * the first.
+ * @param takeover whether another member takes over while the first is away, and then stays the
+ * primary. Default: none takes over.
  */
 export async function replicaSet({
   takeover = 'none',
@@ -96,7 +100,10 @@ export async function replicaSet({
   }
 }
 
-/** The first member becomes the primary: it stands for election, and the others have no higher priority. */
+/**
+ * The first member becomes the primary: it stands for election, and the others have no higher
+ * priority.
+ */
 async function initiate(hosts: readonly string[], otherPriority: number): Promise<void> {
   const [first = ''] = hosts
   const members = hosts.map((host, _id) => ({ _id, host, priority: _id === 0 ? 2 : otherPriority }))

@@ -61,7 +61,10 @@ export function routingProblems({ statement, inTransaction }: RoutedStatement): 
   }
 }
 
-/** The problems of a pipeline and of those within it. A pipeline that brings its documents reads none itself. */
+/**
+ * The problems of a pipeline and of those within it. A pipeline that brings its documents reads
+ * none itself.
+ */
 function ofPipeline(target: unknown, stages: Document[], inTransaction: boolean): RoutingProblem[] {
   const [first] = stages
   const own =
@@ -93,7 +96,10 @@ function ofStage(
   return [{ collection: from, kind: 'broadcast', why: textOf($lookup) }, ...inside]
 }
 
-/** Whether a filter names the shards: by values of the key's first field, or by one range within one handle. */
+/**
+ * Whether a filter names the shards: by values of the key's first field, or by one range within one
+ * handle.
+ */
 function isPinned(target: unknown, filter: Document): boolean {
   const { $or, $and } = filter
   if ($or && ($or as Document[]).every((one) => isPinned(target, one))) return true

@@ -24,7 +24,10 @@ export interface PathOptions {
   readonly root: 'Query' | 'Mutation'
   /** The types at the ends of paths. */
   readonly targets: readonly string[]
-  /** The arguments of a field that requires some, such as `Query.node`, for an object of a type. Undefined: no such path. */
+  /**
+   * The arguments of a field that requires some, such as `Query.node`, for an object of a type.
+   * Undefined: no such path.
+   */
   readonly argumentsOf: (field: string, type: string) => string | undefined
   /** The selection on each object at the end of a path. Default: all fields without a list. */
   readonly leaf?: string
@@ -46,8 +49,8 @@ const schema = createSchema()
 const pageSize = 4
 
 /**
- * Every path of the schema to objects of the targets: each field that leads to them, below each field that leads there.
- * So a new field is on a path, or fails for want of arguments.
+ * Every path of the schema to objects of the targets: each field that leads to them, below each
+ * field that leads there. So a new field is on a path, or fails for want of arguments.
  */
 export function schemaPaths({
   root,
@@ -142,7 +145,9 @@ function leads(type: GraphQLObjectType, targets: readonly string[]): boolean {
   return search(type)
 }
 
-/** All fields of a type that need no argument and lead to no list: scalars, and objects of scalars. */
+/**
+ * All fields of a type that need no argument and lead to no list: scalars, and objects of scalars.
+ */
 function leavesOf(type: GraphQLObjectType): string {
   return Object.values(type.getFields())
     .flatMap((field) => {

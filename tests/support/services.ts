@@ -106,8 +106,8 @@ export function virtualClock(): TestClock {
 }
 
 /**
- * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts were settled, and the
- * transactions that know no strategy. Removed accounts keep no subject.
+ * Runs every job to its end, also jobs that back off, as if the last writes of deleted accounts
+ * were settled, and the transactions that know no strategy. Removed accounts keep no subject.
  * @throws if a job does not succeed.
  */
 export async function drain(services: Services): Promise<void> {
@@ -119,7 +119,9 @@ export async function drain(services: Services): Promise<void> {
   await subjects.updateMany({ until: { $exists: true } }, { $set: { until: new Date(0) } })
 }
 
-/** Runs jobs, also those that back off. @returns a job that waits for time to pass, or that failed. */
+/**
+ * Runs jobs, also those that back off. @returns a job that waits for time to pass, or that failed.
+ */
 export async function runJobs({ collections: { outbox }, queue, tasks }: Services) {
   const options = { concurrency: 4, pollMs: 20, leaseMs: 30_000 }
   await outbox.updateMany({ state: 'READY' }, { $set: { runAt: new Date(0) } })
@@ -138,7 +140,10 @@ export const settleDeletions = ({ users }: Pick<Collections, 'users'>) =>
 export const settleRegistrations = ({ strategies }: Pick<Collections, 'strategies'>) =>
   strategies.updateMany({ settlesAt: { $exists: true } }, { $set: { settlesAt: new Date(0) } })
 
-/** The id of an account from a literal. Those that tests open with an id have it as handle and subject too. */
+/**
+ * The id of an account from a literal. Those that tests open with an id have it as handle and
+ * subject too.
+ */
 export const handle = (name: string): UserId => name as UserId
 
 /** The subject of `Dev` tokens. */
@@ -181,7 +186,9 @@ export async function openAccounts({ collections }: Services, ids: readonly User
   await collections.user_stats.insertMany(ids.map((_id) => ({ _id, ...zero })))
 }
 
-/** The violations of law L3 by users whose handles begin with `prefix`. Call it when no job is left. */
+/**
+ * The violations of law L3 by users whose handles begin with `prefix`. Call it when no job is left.
+ */
 export async function problemsOf({ services, following }: ServicesHarness, prefix: string) {
   const { users, user_stats, followers, following: ahead, ...more } = services.collections
   const mine = new RegExp(`^${prefix}`)

@@ -6,7 +6,10 @@ import { handle, openAccounts, type ServicesHarness } from './services.ts'
 
 let scenes = 0
 
-/** Opens accounts: a celebrity, a user whose follow commits while other follows arrive, and `count` more users. */
+/**
+ * Opens accounts: a celebrity, a user whose follow commits while other follows arrive, and `count`
+ * more users.
+ */
 export async function newScene({ services }: ServicesHarness, count: number) {
   const prefix = `t${scenes++}-`
   const users = Array.from({ length: count + 2 }, (_, n) => handle(`${prefix}u${n}`))

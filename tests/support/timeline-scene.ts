@@ -7,7 +7,10 @@ interface HeldPage extends TimelinePage {
 /** The edges of posts. */
 export const edgesOf = (ids: readonly string[]) => ids.map((id) => ({ node: { id } }))
 
-/** A timeline on a server, whose poll cursor names the posts that it covers, and the list that an app holds of it. */
+/**
+ * A timeline on a server, whose poll cursor names the posts that it covers, and the list that an
+ * app holds of it.
+ */
 export class TimelineScene {
   /** Newest first. */
   posts: string[] = ['old']

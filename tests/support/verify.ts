@@ -16,8 +16,8 @@ export async function verified(services: IntegrityServices) {
 const mint = new IdMint(() => Date.now() + 500)
 
 /**
- * A new id in its stored form, above all that the services have minted: they follow the clock of the database, which
- * they know only to within the time of a command.
+ * A new id in its stored form, above all that the services have minted: they follow the clock of
+ * the database, which they know only to within the time of a command.
  */
 export const newId = () => toObjectId(mint.next<EngagementId>())
 
@@ -38,8 +38,9 @@ export async function addJob(
 const firstPage = { window: { limit: 1, backward: false }, projection: 'ref' } as const
 
 /**
- * Creates users with data of every kind, and runs all jobs. All users follow each other, post, and engage with every
- * post. The first and the third user block each other. The post of the second user is deleted. One account is deleted.
+ * Creates users with data of every kind, and runs all jobs. All users follow each other, post, and
+ * engage with every post. The first and the third user block each other. The post of the second
+ * user is deleted. One account is deleted.
  * @returns the post of each user.
  */
 export async function activity(

@@ -10,7 +10,10 @@ import { type SchemaPath, schemaPaths } from './schema-paths.ts'
 
 const oldest = '0'.repeat(24) as PostId
 
-/** Every path of Query. Those through ids and handles begin at `user`, or at the engagement of `actor` with user's post. */
+/**
+ * Every path of Query. Those through ids and handles begin at `user`, or at the engagement of
+ * `actor` with user's post.
+ */
 export function queryPaths(world: BlockedWorld, user: UserId, actor: UserId): SchemaPath[] {
   const argumentsOf = (field: string, type: string) => {
     if (field === 'Query.user') return `(handle: "${user}")`
@@ -53,7 +56,8 @@ export function mutationPaths(
     // Below the viewer, the fields are those of queries. One of the payloads is enough.
     if (mutation === 'viewer' && type !== 'BlockUserPayload') return undefined
     if (type !== 'Mutation') return ''
-    // The viewer keeps the account and the post, and is no server. The paths of their payloads are those of other mutations.
+    // The viewer keeps the account and the post, and is no server. The paths of their payloads are
+    // those of other mutations.
     if (/^(create|delete)User|^createUsers$|^deletePost$/.test(mutation)) return undefined
     if (without?.test(mutation)) return undefined
     return mutationArguments(mutation, { ...values, clientMutationId: id && `${id} ${mutation}` })
@@ -74,7 +78,8 @@ export interface ReadPath {
 }
 
 /**
- * The answers to several paths. Five paths are one request, or each its own if five of them are too expensive.
+ * The answers to several paths. Five paths are one request, or each its own if five of them are too
+ * expensive.
  * @param as undefined for an anonymous client.
  */
 export async function readPaths(

@@ -16,9 +16,9 @@ function featureFolders(): string[] {
 }
 
 /**
- * Each part of src may import the parts before it, and those of its own line. A file may come before its folder:
- * what a folder stores comes before all folders. What it declares as a feature comes after them, and then its API. The folders of features
- * have the order of `src/features.ts`.
+ * Each part of src may import the parts before it, and those of its own line. A file may come
+ * before its folder: what a folder stores comes before all folders. What it declares as a feature
+ * comes after them, and then its API. The folders of features have the order of `src/features.ts`.
  */
 const order = [
   ['lib'],
@@ -97,8 +97,8 @@ function violation(file: string, target: string): string | undefined {
 }
 
 /**
- * @returns why a file of `packages/NAME` may not import `target`. It may import its own folder and src, what it is
- *   granted, and no other package.
+ * @returns why a file of `packages/NAME` may not import `target`. It may import its own folder and
+ *   src, what it is granted, and no other package.
  */
 function packageViolation(name: string, file: string, target: string): string | undefined {
   const path = posix.join(name, posix.dirname(file), target)

@@ -56,7 +56,10 @@ const plansOf = (inputs: CapacityInputs) => planCapacity(inputs, constants).stra
 const planOf = (inputs: CapacityInputs, name: FeedStrategyName) =>
   plansOf(inputs).find(({ strategy }) => strategy === name) as StrategyPlan
 
-/** The figures that may not fall when a load grows. Larger audiences go from servers to workers, so these have one sum. */
+/**
+ * The figures that may not fall when a load grows. Larger audiences go from servers to workers, so
+ * these have one sum.
+ */
 const figuresOf = (plan: StrategyPlan) => ({
   bytes: plan.baseBytes + plan.timelineBytes,
   deliveries: plan.deliveriesPerSecond,

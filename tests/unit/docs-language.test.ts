@@ -21,7 +21,9 @@ interface Block {
   readonly text: string
 }
 
-/** The text on the same lines, without fenced code and with `span` in place of code within a line. */
+/**
+ * The text on the same lines, without fenced code and with `span` in place of code within a line.
+ */
 const withoutCode = (markdown: string, span: (code: string) => string): string =>
   markdown
     .replaceAll(/^ *(```|~~~).*?^ *\1/gms, (code) => code.replaceAll(/[^\n]/g, ''))

@@ -70,7 +70,10 @@ const filled = (type: GraphQLInputType): unknown => {
   return 'x'
 }
 
-/** Each value of the schema that may be absent, in a document that sets it to `empty` or leaves it out. */
+/**
+ * Each value of the schema that may be absent, in a document that sets it to `empty` or leaves it
+ * out.
+ */
 const cases = allArguments.flatMap(({ name, argument, query, type }) => {
   const input = getNullableType(schema.getType(String(getNullableType(type))) ?? type)
   const own = isNonNullType(type)

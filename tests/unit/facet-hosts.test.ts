@@ -6,8 +6,8 @@ import { scripts } from '../support/scripts.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
 
 /**
- * The host that a browser opens, independent of how facets are found, without the dot of the root, which names the same
- * host. Undefined if it opens none.
+ * The host that a browser opens, independent of how facets are found, without the dot of the root,
+ * which names the same host. Undefined if it opens none.
  */
 function openedHost(address: string): string | undefined {
   try {
@@ -20,7 +20,10 @@ function openedHost(address: string): string | undefined {
   }
 }
 
-/** What a reader takes for the address: up to a space or what no host contains, without punctuation at the end. */
+/**
+ * What a reader takes for the address: up to a space or what no host contains, without punctuation
+ * at the end.
+ */
 const readAddress = (text: string, at: number): string =>
   (/^[^\p{White_Space}<>|^]*/u.exec([...text].slice(at).join(''))?.[0] ?? '').replace(
     /(?:[.,:;!?…。\uff0e\uff61)\]}"'»”\p{Cf}]|\p{Variation_Selector})+$/u,
@@ -29,7 +32,10 @@ const readAddress = (text: string, at: number): string =>
 
 const linksIn = (text: string) => nameFacets(text).filter(({ kind }) => kind === 'LINK')
 
-/** No word, or one of a script without spaces, an opening bracket, or punctuation after what no host contains. */
+/**
+ * No word, or one of a script without spaces, an opening bracket, or punctuation after what no host
+ * contains.
+ */
 const beforeAddress =
   /^[\p{P}$+<=>^`|~]*$|[\p{Ps}\p{Pi}"'`]$|[<>|][\p{P}$+<=>^`|~]*$|[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}][\p{P}$+<=>^`|~]+$/u
 

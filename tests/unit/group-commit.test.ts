@@ -10,7 +10,10 @@ const bounds: GroupCommitBounds = {
   lingerMs: 0,
 }
 
-/** Waits until the writes of this turn of the event loop are being committed, or those that waited for a commit. */
+/**
+ * Waits until the writes of this turn of the event loop are being committed, or those that waited
+ * for a commit.
+ */
 const nextTurn = async () => {
   for (let n = 0; n < 2; n++) await new Promise(setImmediate)
 }

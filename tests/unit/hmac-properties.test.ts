@@ -35,7 +35,10 @@ const servers = [
 ]
 type Server = (typeof servers)[number]
 
-/** What jose says of a token, and then the rules about its issuer and its subject. The text of a refusal is its reason. */
+/**
+ * What jose says of a token, and then the rules about its issuer and its subject. The text of a
+ * refusal is its reason.
+ */
 async function judgeByJose(token: string, { source }: Server) {
   const { issuer: iss, formerIssuers, audience, algorithms } = source
   const options = {

@@ -10,7 +10,9 @@ const fingerprintOf = (mutation: string, input: object) =>
     'hex',
   )
 
-/** Values as GraphQL delivers them, of few fields and leaves, so that two of them are often alike. */
+/**
+ * Values as GraphQL delivers them, of few fields and leaves, so that two of them are often alike.
+ */
 const { input } = fc.letrec<{ value: unknown; input: Record<string, unknown> }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },

@@ -167,7 +167,10 @@ function matchesIn(file: string, pattern: RegExp): Text[] {
 const tokens =
   /\/\/.*|\/\*[\s\S]*?\*\/|(['"`])(?:\\.|(?!\1)[^\\])*\1|(?:\w*Error|\bbadInput|\brefused)\(|[()]/g
 
-/** The string literals in calls that make an error; in src/cli and the commands of packages, all string literals. */
+/**
+ * The string literals in calls that make an error; in src/cli and the commands of packages, all
+ * string literals.
+ */
 function messageTexts(file: string): Text[] {
   const source = readFileSync(join(root, file), 'utf8')
   const isCommand = file.startsWith(join('src', 'cli')) || file.endsWith('command.ts')

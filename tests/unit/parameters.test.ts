@@ -12,7 +12,10 @@ const commentOrText =
 const bare = (code: string): string =>
   code.replace(commentOrText, (text) => text.replace(/./g, ' ')).replace(/,(?=\s*\))/g, ' ')
 
-/** Whether a list of too many parameters begins at `open`: a type, an arrow or a body follows such a list. */
+/**
+ * Whether a list of too many parameters begins at `open`: a type, an arrow or a body follows such a
+ * list.
+ */
 function beginsLongList(code: string, open: number): boolean {
   const expected: string[] = []
   let [at, commas] = [open, 0]

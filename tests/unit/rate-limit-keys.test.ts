@@ -11,7 +11,10 @@ const ipv4 = fc.tuple(byte, byte, byte, byte)
 const group = fc.nat(0xffff)
 const groups = fc.tuple(group, group, group, group, group, group, group, group)
 
-/** A text of an address: zeros in front or not, upper case or not, one run of zeros left out, IPv4 at the end. */
+/**
+ * A text of an address: zeros in front or not, upper case or not, one run of zeros left out, IPv4
+ * at the end.
+ */
 const textOf = (all: readonly number[]): fc.Arbitrary<string> =>
   fc
     .record({

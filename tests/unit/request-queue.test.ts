@@ -23,7 +23,10 @@ describe('a queue of requests', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
 
-  /** Serves one request at a time, each in `ms`, while new requests keep `waiting` requests in the queue. */
+  /**
+   * Serves one request at a time, each in `ms`, while new requests keep `waiting` requests in the
+   * queue.
+   */
   async function serve(queue: RequestQueue, { ms, turns, waiting }: Record<string, number>) {
     const requests = [enter(queue)]
     for (let turn = 0; turn < (turns ?? 0); turn++) {

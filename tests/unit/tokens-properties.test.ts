@@ -23,7 +23,10 @@ interface Issuer {
   readonly former?: string
   readonly audience?: string
   readonly subjectClaim: string
-  /** Whose subjects its servers act for, by any text. Undefined: they act for no user, but those of the main keys for their own. */
+  /**
+   * Whose subjects its servers act for, by any text. Undefined: they act for no user, but those of
+   * the main keys for their own.
+   */
   readonly actFor?: string
 }
 
@@ -217,7 +220,10 @@ const member = (value: unknown, name: string): unknown =>
 const subjectIn = ({ subjectClaim }: Issuer, of: Signed['claims']): unknown =>
   member(of, subjectClaim) ?? subjectClaim.split('.').reduce<unknown>(member, of)
 
-/** Fails unless a token that was accepted is, to the letter, one that the keys of its issuer have signed. */
+/**
+ * Fails unless a token that was accepted is, to the letter, one that the keys of its issuer have
+ * signed.
+ */
 function expectSigned({ subject, roles, scopes }: SignedIn, sent: string, original: Signed): void {
   const { signer, token, claims, header } = original
   const issuer = issuers.find((each) => each.signer === signer)
@@ -240,7 +246,8 @@ test('a token is refused, or names exactly the subject that the keys of its issu
     fc.asyncProperty(signed, damage, async (original, change) => {
       const sent = change(original.token)
       fc.pre(!sent.includes(' '))
-      // The second time, the token may be in memory. A memory does not accept it with another signature.
+      // The second time, the token may be in memory. A memory does not accept it with another
+      // signature.
       for (const token of [sent, sent, sent.replace(/[^.]*$/, 'AAAA')]) {
         const outcome = await outcomeOf(token)
         if ('refusal' in outcome) {

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { checkedUrl, parseUrl } from '../../src/lib/url.ts'
 
-/** Enough for the engine to optimise what is called. Node 20 then changed the answer of `URL.canParse`. */
+/**
+ * Enough for the engine to optimise what is called. Node 20 then changed the answer of
+ * `URL.canParse`.
+ */
 const calls = 20_000
 
 test.each([

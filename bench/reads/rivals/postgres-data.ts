@@ -16,8 +16,8 @@ const countStatement = `
     following = (select count(*) from follows where follower = handle)`
 
 /**
- * Stores the contents of Feedline's collections in PostgreSQL. The timelines hold the posts that were delivered by `graph`,
- * the follows at that time.
+ * Stores the contents of Feedline's collections in PostgreSQL. The timelines hold the posts that
+ * were delivered by `graph`, the follows at that time.
  */
 export async function fillPostgres(
   port: number,

@@ -117,7 +117,10 @@ const oneMore = 1
 /** The most new posts that a poll counts, as in Feedline. */
 const newsMax = 100
 
-/** The obvious feed on PostgreSQL: one statement a page, a poll, a post, a like and a follow. Each commits by itself. */
+/**
+ * The obvious feed on PostgreSQL: one statement a page, a poll, a post, a like and a follow. Each
+ * commits by itself.
+ */
 export class PostgresFeed {
   private readonly mint = new IdMint(Date.now)
 

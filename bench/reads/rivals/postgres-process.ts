@@ -10,8 +10,9 @@ import { handleRequests } from '../../child-process.ts'
 import { findFreePort } from './free-port.ts'
 import { postgresAddress } from './postgres-feed.ts'
 
-// A PostgreSQL server with its data in a temporary folder. It ends with this process, and this process with its parent.
-// A signal may go to the whole group, so this process must outlive it to delete the folder, even while it starts.
+// A PostgreSQL server with its data in a temporary folder. It ends with this process, and this
+// process with its parent. A signal may go to the whole group, so this process must outlive it to
+// delete the folder, even while it starts.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 
@@ -103,7 +104,10 @@ async function untilReady(server: ChildProcess, port: number): Promise<string> {
 /** Microseconds of a clock tick in /proc. */
 const tickUs = 10_000
 
-/** The processor time of PostgreSQL's processes in microseconds: of those that run, and of those that have ended. */
+/**
+ * The processor time of PostgreSQL's processes in microseconds: of those that run, and of those
+ * that have ended.
+ */
 function readCpu(server: number): NodeJS.CpuUsage {
   const fieldsOf = (pid: number | string): number[] => {
     try {

@@ -3,7 +3,10 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Collection, Db } from 'mongodb'
 
-/** How long a migration stays with a process that was killed, in milliseconds. Extended after each third. */
+/**
+ * How long a migration stays with a process that was killed, in milliseconds. Extended after each
+ * third.
+ */
 const leaseMs = 30_000
 const pollMs = 1_000
 
@@ -25,8 +28,8 @@ export interface MigrateOptions {
 }
 
 /**
- * Runs `work` while no other process migrates the database. Waits until another process finishes, and 30 s at most for
- * one that was killed.
+ * Runs `work` while no other process migrates the database. Waits until another process finishes,
+ * and 30 s at most for one that was killed.
  * @param work receives a signal that also aborts when another process has taken over the lease.
  */
 export async function withMigrationLease<T>(
@@ -44,7 +47,8 @@ export async function withMigrationLease<T>(
     const { matchedCount } = await leases.updateOne({ _id, holder }, [{ $set: { until } }])
     if (matchedCount === 0) controller.abort(new Error('Another process took over the migration.'))
   }
-  // After an extension that failed, the next one extends the lease, or finds that it was taken over.
+  // After an extension that failed, the next one extends the lease, or finds that it was taken
+  // over.
   const timer = setInterval(() => void extend().catch(() => {}), leaseMs / 3)
   try {
     return await work(controller.signal)

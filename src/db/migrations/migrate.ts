@@ -32,12 +32,14 @@ export async function planMigration(db: Db, all = migrations): Promise<Migration
 }
 
 /**
- * Takes the database to the schema version of this release. It may be interrupted or killed anywhere, and repeated:
- * the repeat does what is left. Processes of the previous release may run beside it: MongoDB refuses those of their
- * writes that this release would not see, and nothing is lost. One process migrates at a time; others wait.
+ * Takes the database to the schema version of this release. It may be interrupted or killed
+ * anywhere, and repeated: the repeat does what is left. Processes of the previous release may run
+ * beside it: MongoDB refuses those of their writes that this release would not see, and nothing is
+ * lost. One process migrates at a time; others wait.
  * @returns the version that it found; undefined if no release has used the database.
  * @param all the migrations. Default: those of this release.
- * @throws {SchemaVersionError} if the database has a version that they do not support; the reason of the signal.
+ * @throws {SchemaVersionError} if the database has a version that they do not support; the reason
+ *   of the signal.
  */
 export async function migrate(
   db: Db,

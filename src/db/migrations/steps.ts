@@ -10,8 +10,8 @@ const nothing = { _id: { $exists: false } } as const
 
 /**
  * A step for migrations. Builds the missing indexes of the collections that exist, and drops those
- * that an earlier release declared. An index whose definition changes gets a new name, so that it is
- * built beside the old one. Indexes of an operator stay.
+ * that an earlier release declared. An index whose definition changes gets a new name, so that it
+ * is built beside the old one. Indexes of an operator stay.
  * @param retired names of indexes by collection.
  */
 export const replaceIndexes = (retired: Readonly<Record<string, readonly string[]>>): Step => ({
@@ -56,9 +56,9 @@ export const isView = async (db: Db, name: string): Promise<boolean> =>
   (await findCollection(db, name))?.type === 'view'
 
 /**
- * For steps of migrations. Renames a collection, and makes its old name a view: the previous release
- * goes on reading, and its writes are refused. What the previous release inserts under the old name
- * in between, is moved.
+ * For steps of migrations. Renames a collection, and makes its old name a view: the previous
+ * release goes on reading, and its writes are refused. What the previous release inserts under the
+ * old name in between, is moved.
  */
 export async function renameWithView(
   { db, signal }: StepParts,

@@ -13,7 +13,10 @@ import { type EngagementKind, isPublic, kinds } from '../kinds.ts'
 import { schemaNames } from './engagement-names.ts'
 import { engagementTypes } from './engagement-types.ts'
 
-/** Input of a mutation that adds an entry to a list of a post. Only an entry of a kind with text has `text`. */
+/**
+ * Input of a mutation that adds an entry to a list of a post. Only an entry of a kind with text has
+ * `text`.
+ */
 export interface AddEngagementInput extends PostInput {
   readonly text?: string
 }

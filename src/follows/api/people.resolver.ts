@@ -24,7 +24,10 @@ import {
   suggestionsBounds,
 } from './people-types.ts'
 
-/** The followees that a user has in common with the viewer. Those of several users are read together. */
+/**
+ * The followees that a user has in common with the viewer. Those of several users are read
+ * together.
+ */
 @Resolver(() => User)
 export class MutualsResolver {
   @FieldResolver(() => MutualConnection, {

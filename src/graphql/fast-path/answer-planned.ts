@@ -20,14 +20,18 @@ export interface AnswerPlannedParts {
   readonly services: PlannedServices
   readonly limiter: RateLimiter
   readonly persisted: PersistedDocuments
-  /** The context in which Apollo answers the request if no plan does, so that nothing is loaded twice. */
+  /**
+   * The context in which Apollo answers the request if no plan does, so that nothing is loaded
+   * twice.
+   */
   readonly contextOf: (request: FastifyRequest) => Promise<Context>
 }
 
 /**
- * Answers signed-in queries of one timeline, or of its news, by a plan of their document, byte for byte as graphql-js does,
- * but from texts of posts that are kept. Any other request is left to Apollo, which the rate limits do not charge again. So
- * is the wording of a failure. The commands of {@link FeedService.timeline}, or of {@link NewsReader.findNews}. Call it after
+ * Answers signed-in queries of one timeline, or of its news, by a plan of their document, byte for
+ * byte as graphql-js does, but from texts of posts that are kept. Any other request is left to
+ * Apollo, which the rate limits do not charge again. So is the wording of a failure. The commands
+ * of {@link FeedService.timeline}, or of {@link NewsReader.findNews}. Call it after
  * {@link readDocuments}, and before the route is added.
  */
 export function answerPlanned(http: FastifyInstance, parts: AnswerPlannedParts): void {
@@ -62,7 +66,10 @@ interface Answered extends Pick<Asked, 'by' | 'label'> {
   readonly headers: object
 }
 
-/** What a request asks for. Mostly no command. @returns undefined if it has no operation of a timeline. */
+/**
+ * What a request asks for. Mostly no command. @returns undefined if it has no operation of a
+ * timeline.
+ */
 async function findAsked(
   { services, persisted, contextOf }: AnswerPlannedParts,
   plans: Plans,
@@ -100,7 +107,10 @@ async function answerAsked(
   return body === undefined ? 'incomplete' : { body, headers: charge?.headers ?? {}, by, label }
 }
 
-/** Charges a request the rest of its cost. What it was charged already is not charged again, nor by Apollo later. */
+/**
+ * Charges a request the rest of its cost. What it was charged already is not charged again, nor by
+ * Apollo later.
+ */
 async function chargeOnce(
   limiter: RateLimiter,
   { ctx: { client, read, state }, cost }: Asked,
@@ -162,8 +172,8 @@ function operationOf(request: FastifyRequest):
 const jsonType = /^application\/json\s*(;|$)/i
 
 /**
- * The members of a request by GET. Undefined if one of them is there twice or is no JSON, if variables or extensions are
- * no object, and with the content type of anything else than JSON.
+ * The members of a request by GET. Undefined if one of them is there twice or is no JSON, if
+ * variables or extensions are no object, and with the content type of anything else than JSON.
  */
 function parametersOf(request: FastifyRequest): Readonly<Record<string, unknown>> | undefined {
   if (!jsonType.test(request.headers['content-type'] ?? 'application/json')) return undefined

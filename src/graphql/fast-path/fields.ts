@@ -47,8 +47,8 @@ export function fieldsOf(scope: Scope, field: Field): Field[] {
 }
 
 /**
- * A field and the selection below it as text, without what does not change the answer, such as fragments. Equal texts are
- * answered alike, also of different documents.
+ * A field and the selection below it as text, without what does not change the answer, such as
+ * fragments. Equal texts are answered alike, also of different documents.
  */
 export function textOf(scope: Scope, field: Field): string {
   const below = field.isLeaf ? [] : fieldsOf(scope, field)

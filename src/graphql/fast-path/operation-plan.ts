@@ -50,7 +50,10 @@ const planners: Readonly<Record<string, (scope: Scope, field: Field) => FieldPla
   timelineNews: planNews,
 }
 
-/** Plans an operation of a valid document. @returns undefined if it has none of the fields that have plans. */
+/**
+ * Plans an operation of a valid document. @returns undefined if it has none of the fields that have
+ * plans.
+ */
 export function planOperation(
   schema: GraphQLSchema,
   document: DocumentNode,

@@ -24,7 +24,10 @@ export interface PlannedPage extends TimelinePage {
   readonly renderPost: (plan: PostPlan, shown: ShownPost) => readonly string[]
 }
 
-/** The part of a timeline that is asked for. @throws {DomainError} BAD_USER_INPUT for wrong arguments. */
+/**
+ * The part of a timeline that is asked for. @throws {DomainError} BAD_USER_INPUT for wrong
+ * arguments.
+ */
 export function placeOf({ feed }: PlannedServices, args: TimelineArgs) {
   const filter = { strategy: args.strategy ?? undefined, group: args.group ?? undefined }
   feed.checkRequest(filter)
@@ -71,8 +74,8 @@ export const accountsIn = (facts: readonly PageFacts[]): ReadonlyMap<UserId, Kep
     : new Map(facts.flatMap(({ accounts }) => [...accounts]))
 
 /**
- * Whether the reader may see the profile of an author also outside of timelines. Otherwise only graphql-js answers, which
- * leaves out or reduces what a rule hides.
+ * Whether the reader may see the profile of an author also outside of timelines. Otherwise only
+ * graphql-js answers, which leaves out or reduces what a rule hides.
  */
 export const isShownPerson = (facts: readonly PageFacts[], reader: UserId, user: UserId): boolean =>
   facts.every((known) => !known.accounts.has(user) || isShown('PERSON', reader, { user }, known))

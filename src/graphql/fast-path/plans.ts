@@ -6,7 +6,10 @@ import {
 } from 'graphql'
 import { type OperationPlan, planOperation, type Unplannable } from './operation-plan.ts'
 
-/** The number of plans of a document that are kept. Nothing counts their bytes, and clients send one operation. */
+/**
+ * The number of plans of a document that are kept. Nothing counts their bytes, and clients send one
+ * operation.
+ */
 const plansMax = 10
 
 /** The plans of the operations of a document, as {@link planOperation} returns them. */
@@ -18,7 +21,10 @@ export class Plans {
 
   constructor(private readonly schema: GraphQLSchema) {}
 
-  /** The plan of an operation, as {@link planOperation}. Undefined also if the document does not have it. */
+  /**
+   * The plan of an operation, as {@link planOperation}. Undefined also if the document does not
+   * have it.
+   */
   find(
     document: DocumentNode,
     operationName: string | undefined,

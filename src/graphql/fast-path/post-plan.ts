@@ -55,7 +55,10 @@ type AuthorPart =
 
 /** How the JSON of posts is rendered: shared pieces, with a gap between each two. */
 export interface PostPlan {
-  /** Names what is rendered: the same for equal selections of any documents. It refers to none of them. */
+  /**
+   * Names what is rendered: the same for equal selections of any documents. It refers to none of
+   * them.
+   */
   readonly key: string
   readonly render: (shown: ShownPost) => readonly string[]
   readonly gaps: readonly Own[]
@@ -99,7 +102,10 @@ const restOf = ({ key }: Field): Part => ({
   own: (_, { rest }) => JSON.stringify(rest?.[key] ?? null),
 })
 
-/** Plans a selection on an author. @throws {Unplanned} if it has a field that only graphql-js answers. */
+/**
+ * Plans a selection on an author. @throws {Unplanned} if it has a field that only graphql-js
+ * answers.
+ */
 export function planAuthor(
   scope: Scope,
   author: Field,

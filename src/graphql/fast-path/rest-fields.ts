@@ -12,7 +12,9 @@ import type { Context } from '../context.ts'
 import { selectionBelow } from '../selection.ts'
 import type { Field, Scope } from './fields.ts'
 
-/** The values of the fields without a plan of each selection on posts, by the name of the selection. */
+/**
+ * The values of the fields without a plan of each selection on posts, by the name of the selection.
+ */
 export type RestOfPost = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** A page that was read. */
@@ -24,8 +26,8 @@ export interface ReadPage {
 }
 
 /**
- * The fields of the posts of a timeline that have no plan. graphql-js executes them, and nothing else of the operation, on
- * the page that was read.
+ * The fields of the posts of a timeline that have no plan. graphql-js executes them, and nothing
+ * else of the operation, on the page that was read.
  */
 export class RestFields {
   private readonly selections: SelectionNode[] = []
@@ -49,7 +51,8 @@ export class RestFields {
   }
 
   /**
-   * Executes the fields: the commands of their resolvers. The page, and what was loaded, stay in the loaders.
+   * Executes the fields: the commands of their resolvers. The page, and what was loaded, stay in
+   * the loaders.
    * @returns the values for each post of the page, in its order. Undefined after an error.
    */
   async execute(

@@ -9,7 +9,9 @@ import { type PlannedPage, placeOf, readPlannedPage } from './planned-page.ts'
 import { type PostPlan, planPost, type ReaderFacts } from './post-plan.ts'
 import { RestFields, type RestOfPost } from './rest-fields.ts'
 
-/** Plans the reads and the answer of a timeline. @throws {Unplanned} if only graphql-js answers it. */
+/**
+ * Plans the reads and the answer of a timeline. @throws {Unplanned} if only graphql-js answers it.
+ */
 export function planTimeline(scope: Scope, field: Field): FieldPlan<TimelineArgs> {
   const rest = new RestFields(scope, field)
   const steps = stepsOf(scope, field, rest)

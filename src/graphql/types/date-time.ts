@@ -1,7 +1,10 @@
 import { GraphQLScalarType } from 'graphql'
 import { GraphQLDateTimeISO } from 'graphql-scalars'
 
-/** The scalar of all timestamps. It writes the text itself, because a Date costs one more conversion when it is sent. */
+/**
+ * The scalar of all timestamps. It writes the text itself, because a Date costs one more conversion
+ * when it is sent.
+ */
 export const GraphQLDateTime = new GraphQLScalarType({
   ...GraphQLDateTimeISO.toConfig(),
   name: 'DateTime',

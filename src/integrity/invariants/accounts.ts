@@ -26,7 +26,9 @@ interface CountedUser extends Partial<Readonly<Record<(typeof userCounters)[numb
   readonly stats?: UserStatsDoc
 }
 
-/** What a deleted account states that no document names. No account has an empty handle or subject. */
+/**
+ * What a deleted account states that no document names. No account has an empty handle or subject.
+ */
 const noNames = { handle: '', subject: '' } as const
 
 /** Documents that an id lacks, or has and should not have. */
@@ -38,12 +40,14 @@ interface AccountViolation extends Violation {
 }
 
 /**
- * Law L3: exactly the live accounts have counters, which equal the numbers of stored edges and posts. Edges and posts
- * belong to an account. A deleted account has a job that deletes its data. The range is a condition on an id. A scan
- * is five commands, each over one range of an index, and a check six.
+ * Law L3: exactly the live accounts have counters, which equal the numbers of stored edges and
+ * posts. Edges and posts belong to an account. A deleted account has a job that deletes its data.
+ * The range is a condition on an id. A scan is five commands, each over one range of an index, and
+ * a check six.
  *
- * Edges and posts without an account are deleted like the data of a deleted account. If its counters, its handle or its
- * subject still exist, the account document is lost, and nothing is deleted.
+ * Edges and posts without an account are deleted like the data of a deleted account. If its
+ * counters, its handle or its subject still exist, the account document is lost, and nothing is
+ * deleted.
  */
 export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
   ...invariant,
@@ -99,7 +103,9 @@ export const accounts = (run: Run): Invariant<string, AccountViolation> => ({
 
 export const checkAccounts: Check = walk(accounts)
 
-/** Whether an id needs a check. Every deleted account does, since the scan does not read its job. */
+/**
+ * Whether an id needs a check. Every deleted account does, since the scan does not read its job.
+ */
 const isSuspect = (user: CountedUser): boolean =>
   user.account === 'LEAVING' ||
   problemsOf(user, { leaving: new Set(), named: new Set() }).length > 0 ||
@@ -191,8 +197,8 @@ const countedIn = ({
   ] as { name: (typeof userCounters)[number]; collection: Collection<Document>; owner: string }[]
 
 /**
- * Yields every matching id that occurs in any of the collections, in order, with its counts. Holds one id of
- * each collection. Five commands, each over one range of an index.
+ * Yields every matching id that occurs in any of the collections, in order, with its counts. Holds
+ * one id of each collection. Five commands, each over one range of an index.
  * @param ids a condition on an id.
  */
 export const countUsers = (
@@ -202,7 +208,10 @@ export const countUsers = (
 ): AsyncGenerator<CountedUser> =>
   mergeJoin([...documents(services, ids, at), ...countedIn(services).map(count(ids, at))])
 
-/** As {@link countUsers}, without counts: whether there is a document. Two commands, and three for each lost account. */
+/**
+ * As {@link countUsers}, without counts: whether there is a document. Two commands, and three for
+ * each lost account.
+ */
 async function* readUsers(
   services: IntegrityServices,
   ids: readonly string[],

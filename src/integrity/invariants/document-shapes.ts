@@ -28,13 +28,19 @@ interface Malformed {
 }
 
 interface ShapeViolation extends Violation, Malformed {
-  /** What replaces the document. DELETE: other repairs derive it again. Undefined: nothing says what it was. */
+  /**
+   * What replaces the document. DELETE: other repairs derive it again. Undefined: nothing says what
+   * it was.
+   */
   readonly replacement: Document | 'DELETE' | undefined
 }
 
 const none = () => undefined
 const zero = () => 0
-/** The derived fields of user data, and their new values. Without them, the other repairs write them again. */
+/**
+ * The derived fields of user data, and their new values. Without them, the other repairs write them
+ * again.
+ */
 const derivedFields: Partial<
   Record<ShapedName, Readonly<Record<string, (doc: Document) => unknown>>>
 > = {
@@ -58,9 +64,10 @@ const undecided =
   'No other document says what it was. Correct the document, or delete it. Until then no client sees it.'
 
 /**
- * Law L3: each document has the shape that its code reads (`db/shapes.ts`). The other invariants pass over a document
- * that this one names. The repair removes derived values, restores an edge from the other collection, and deletes what
- * other repairs derive again. Everything else is reported. One scan of each collection by the server.
+ * Law L3: each document has the shape that its code reads (`db/shapes.ts`). The other invariants
+ * pass over a document that this one names. The repair removes derived values, restores an edge
+ * from the other collection, and deletes what other repairs derive again. Everything else is
+ * reported. One scan of each collection by the server.
  */
 const documentShapes = (run: Run): Invariant<Malformed, ShapeViolation> => ({
   ...invariant,
@@ -189,7 +196,10 @@ async function restore(
   }
 }
 
-/** Deletes a document of a stored timeline, and fills the timeline again if its reader has an account. */
+/**
+ * Deletes a document of a stored timeline, and fills the timeline again if its reader has an
+ * account.
+ */
 async function dropTimeline(run: Run, { name, doc }: Malformed): Promise<void> {
   await open(run, name).deleteOne({ _id: doc._id })
   const reader: unknown = doc._id?.reader ?? doc.reader ?? doc._id
@@ -199,7 +209,10 @@ async function dropTimeline(run: Run, { name, doc }: Malformed): Promise<void> {
   await rebuildReader(run, reader as UserId, new Map(broken))
 }
 
-/** Checks {@link documentShapes}, and then which collections still have malformed documents: a scan of each that had one. */
+/**
+ * Checks {@link documentShapes}, and then which collections still have malformed documents: a scan
+ * of each that had one.
+ */
 export const checkShapes: Check = async (run) => {
   await walk(documentShapes)(run)
   for (const name of run.repair ? run.malformed : []) {

@@ -49,8 +49,9 @@ interface PairViolation extends Violation {
 }
 
 /**
- * Law L3: both collections hold the same edges. The range is a condition on an edge's id. Two commands in the order of
- * `_id`, merged. Finds nothing under `reverse-index`, which has one collection.
+ * Law L3: both collections hold the same edges. The range is a condition on an edge's id. Two
+ * commands in the order of `_id`, merged. Finds nothing under `reverse-index`, which has one
+ * collection.
  */
 const edgeSides = (run: Run): Invariant<Pair, PairViolation> =>
   pairInvariant(run, ['sides'], edgeRanges(run), async function* (ids: object) {
@@ -77,10 +78,11 @@ interface EdgeRow extends Pair {
 }
 
 /**
- * Law L3: an edge exists exactly while FOLLOWED is the last event of its pair, and events alternate. No edge crosses a
- * block. Each BLOCK has its mirror BLOCKED_BY under the other user, and each mirror its BLOCK: timeline reads rely on
- * the mirrors (law L1). The range is a condition on the first user's id. Three commands in the order of an index,
- * merged, and one that seeks once for each block. Under `reverse-index` the server sorts the edges.
+ * Law L3: an edge exists exactly while FOLLOWED is the last event of its pair, and events
+ * alternate. No edge crosses a block. Each BLOCK has its mirror BLOCKED_BY under the other user,
+ * and each mirror its BLOCK: timeline reads rely on the mirrors (law L1). The range is a condition
+ * on the first user's id. Three commands in the order of an index, merged, and one that seeks once
+ * for each block. Under `reverse-index` the server sorts the edges.
  */
 const edges = (run: Run): Invariant<Pair, PairViolation> =>
   pairInvariant(
@@ -121,7 +123,10 @@ const edges = (run: Run): Invariant<Pair, PairViolation> =>
     },
   )
 
-/** What the scan knows of a pair. The key sorts by follower, then followee, since no id contains a space. */
+/**
+ * What the scan knows of a pair. The key sorts by follower, then followee, since no id contains a
+ * space.
+ */
 interface PairRow extends Pair {
   readonly key: string
   readonly edge?: true
@@ -163,7 +168,10 @@ async function* reduced<Doc>(
   if (row) yield row
 }
 
-/** Yields the restrictions that lack their document on the other side. A command for 100 of them, and one for all. */
+/**
+ * Yields the restrictions that lack their document on the other side. A command for 100 of them,
+ * and one for all.
+ */
 async function* unmirrored({ collections: { restrictions } }: Run, ids: object) {
   const options = { projection: { _id: 0, owner: 1, other: 1, kind: 1 } } as const
   const all = restrictions.find({ owner: ids, kind: { $in: [...blockKinds] } }, options)
@@ -176,7 +184,8 @@ async function* unmirrored({ collections: { restrictions } }: Run, ids: object) 
 }
 
 /**
- * Checks and repairs pairs of users. A check of 40 pairs is five commands, a repair at most twelve more.
+ * Checks and repairs pairs of users. A check of 40 pairs is five commands, a repair at most twelve
+ * more.
  * @param kinds the kinds of discrepancies to report.
  * @param scan yields the pairs to check. A pair that repeats among 40 pairs is checked once.
  */
@@ -204,8 +213,9 @@ const pairInvariant = (
     }
     return { violations, inFlight }
   },
-  // Raises the numbers of repairs. Differences that were computed before this repair are then refused, and an unblock,
-  // which deletes a document that this command changes, collides. It also tells memory that relations may have changed.
+  // Raises the numbers of repairs. Differences that were computed before this repair are then
+  // refused, and an unblock, which deletes a document that this command changes, collides. It also
+  // tells memory that relations may have changed.
   async lock({ session }, pairs) {
     const { user_stats, restrictions } = run.collections
     const named = pairs.filter(isNamed)
@@ -239,8 +249,9 @@ const contradiction =
 const disorder = 'The order of the events is impossible. The events stay unchanged.'
 
 /**
- * Decides what is wrong with a pair and how to repair it. The history decides only if the two collections disagree about
- * the edge. If they agree and the history contradicts them, nothing changes: clocks may have disordered the history.
+ * Decides what is wrong with a pair and how to repair it. The history decides only if the two
+ * collections disagree about the edge. If they agree and the history contradicts them, nothing
+ * changes: clocks may have disordered the history.
  */
 function judgePair({ edges, malformed }: Run, pair: PairState): PairViolation[] {
   const { last, repeats, balance, inFollowers, inFollowing, blocked, gone } = pair
@@ -270,7 +281,8 @@ function judgePair({ edges, malformed }: Run, pair: PairState): PairViolation[] 
     ...mirrors,
   ]
   if (gone) {
-    // An edge in both collections is deleted with all data of the account, by the invariant `accounts`.
+    // An edge in both collections is deleted with all data of the account, by the invariant
+    // `accounts`.
     if (alone) claim('sides', 'none without an account', 'an edge in one collection')
     else if (!edge && last?.type === 'FOLLOWED') claim('history', 'UNFOLLOWED last', 'FOLLOWED')
     return violations(alone ? 'REMOVE' : 'REWRITE')
@@ -357,7 +369,10 @@ async function repairPairs(
   if (lone.length > 0) await collections.restrictions.deleteMany({ $or: lone }, { session })
 }
 
-/** The edge from the collection that agrees with the history. If neither collection has it: the edge of the history. */
+/**
+ * The edge from the collection that agrees with the history. If neither collection has it: the edge
+ * of the history.
+ */
 function edgeOf(pair: PairState, fresh: EdgeId): FollowEdge {
   const { last, inFollowers, inFollowing } = pair
   const stored = [inFollowers, inFollowing].filter((doc) => doc !== undefined)

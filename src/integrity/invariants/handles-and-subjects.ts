@@ -37,7 +37,10 @@ const invariant = { name: 'handles-and-subjects', law: 'L6' } as const
 /** Number of documents that a scan compares at a time. */
 const [accountsAtOnce, namesAtOnce] = [500, 1_000]
 
-/** A former handle that is kept for less than this, in milliseconds, may have been removed by the server already. */
+/**
+ * A former handle that is kept for less than this, in milliseconds, may have been removed by the
+ * server already.
+ */
 const endingMs = 60_000
 
 /** A name that an account has, or keeps until a time. */
@@ -47,7 +50,9 @@ interface Name {
   readonly until?: Date | undefined
 }
 
-/** What a repair writes: the document of a name, and also the account if it does not state the name. */
+/**
+ * What a repair writes: the document of a name, and also the account if it does not state the name.
+ */
 interface Change extends Name {
   readonly collection: NamingCollection
   readonly isStated: boolean
@@ -80,13 +85,14 @@ const reasons = {
 }
 
 /**
- * Law L6: the handle, the former handles and the subject of each live account name it. The range is a condition on the id
- * of an account. A scan is three commands for each 500 accounts, and a check up to eleven.
+ * Law L6: the handle, the former handles and the subject of each live account name it. The range is
+ * a condition on the id of an account. A scan is three commands for each 500 accounts, and a check
+ * up to eleven.
  *
- * The repair writes the document of a name that the account states, unless the name may belong to another account. If
- * exactly one document names an account that states no name, it writes the name into the account. It collides with a
- * rename, a registration and the end of an account, which write the same documents. A replacement by an equal document is
- * a write.
+ * The repair writes the document of a name that the account states, unless the name may belong to
+ * another account. If exactly one document names an account that states no name, it writes the name
+ * into the account. It collides with a rename, a registration and the end of an account, which
+ * write the same documents. A replacement by an equal document is a write.
  */
 const namedAccounts = (run: Run): Invariant<string, NameViolation> => ({
   ...invariant,
@@ -107,10 +113,11 @@ const namedAccounts = (run: Run): Invariant<string, NameViolation> => ({
 })
 
 /**
- * Law L6: a handle and a subject belong to an account that states them. The range is a condition on a handle or a subject.
- * A scan is up to three commands for each 1,000 of them, and a check up to nine. The repair deletes the document of a name
- * that belongs to no account, and so frees it. It writes a former handle into the account that it names. It collides with
- * what would give the name to an account.
+ * Law L6: a handle and a subject belong to an account that states them. The range is a condition on
+ * a handle or a subject. A scan is up to three commands for each 1,000 of them, and a check up to
+ * nine. The repair deletes the document of a name that belongs to no account, and so frees it. It
+ * writes a former handle into the account that it names. It collides with what would give the name
+ * to an account.
  */
 const ownedNames =
   (collection: NamingCollection) =>
@@ -135,7 +142,10 @@ const ownedNames =
     },
   })
 
-/** Checks that names and accounts agree, from both sides. Accounts come first: what they lack may name another account. */
+/**
+ * Checks that names and accounts agree, from both sides. Accounts come first: what they lack may
+ * name another account.
+ */
 export const checkHandlesAndSubjects: Check = async (run) => {
   await walk(namedAccounts)(run)
   for (const collection of namingCollections) await walk(ownedNames(collection))(run)
@@ -143,7 +153,10 @@ export const checkHandlesAndSubjects: Check = async (run) => {
 
 type AccountViolation = NameViolation & { readonly account: string }
 
-/** What is wrong with the names of the live accounts among some. Two commands, and more for those whose names are in doubt. */
+/**
+ * What is wrong with the names of the live accounts among some. Two commands, and more for those
+ * whose names are in doubt.
+ */
 async function readWrong(
   run: Run,
   accounts: readonly NamedAccount[],
@@ -162,7 +175,10 @@ async function readWrong(
   return wrong
 }
 
-/** What decides about the names of some accounts. Four commands. More if documents name other accounts, or none. */
+/**
+ * What decides about the names of some accounts. Four commands. More if documents name other
+ * accounts, or none.
+ */
 async function readEvidence(
   run: Run,
   collection: NamingCollection,

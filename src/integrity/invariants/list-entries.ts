@@ -27,11 +27,15 @@ interface Entry {
   readonly kind: EngagementKind
   readonly id: ObjectId
   readonly actor: string
-  /** The author of the post. Undefined for an entry of an overflow document, which does not know it. */
+  /**
+   * The author of the post. Undefined for an entry of an overflow document, which does not know it.
+   */
   readonly author?: string
 }
 
-/** An entry, and what the scan found: no by-user entry, or that its key occurs again in the list. */
+/**
+ * An entry, and what the scan found: no by-user entry, or that its key occurs again in the list.
+ */
 interface Suspect extends Entry {
   readonly problem: 'by-user' | 'twice'
 }
@@ -45,12 +49,13 @@ interface EntryViolation extends Violation {
 }
 
 /**
- * Law L2: a user is in a list of likes or shares once, and a comment in its list once. Each entry has a by-user entry, in
- * `engagements_by_user`. Without it, the purge of the user would miss the like, and no list of the user would show it.
- * A by-user entry without its entry is passed over by reads, so it is no violation. The range is a condition on a
- * post's id. The scan is three commands that read each entry twice, and one for 1,000 entries. A check is five commands.
- * The repair keeps the entry with the lowest place, and inserts by-user entries. It deletes the entries of users without
- * an account.
+ * Law L2: a user is in a list of likes or shares once, and a comment in its list once. Each entry
+ * has a by-user entry, in `engagements_by_user`. Without it, the purge of the user would miss the
+ * like, and no list of the user would show it. A by-user entry without its entry is passed over by
+ * reads, so it is no violation. The range is a condition on a post's id. The scan is three commands
+ * that read each entry twice, and one for 1,000 entries. A check is five commands. The repair keeps
+ * the entry with the lowest place, and inserts by-user entries. It deletes the entries of users
+ * without an account.
  */
 const listEntries = (run: Run): Invariant<Suspect, EntryViolation> => ({
   ...invariant,

@@ -74,11 +74,12 @@ interface ListViolation extends Violation {
 }
 
 /**
- * Law L2: the counts, levels, flag and `last` of a post agree with its stored entries, and places rise from the post
- * through the levels. So a walk by cursor, which relies on the order of places, returns exactly the stored entries.
- * Entries that were placed under other thresholds are allowed. Likes, comments and shares of a deleted post have a job
- * that deletes them. The range is a condition on a post's id. A scan is three commands, a check five. A repair is ten for
- * each post, and one for each document of an unsorted list.
+ * Law L2: the counts, levels, flag and `last` of a post agree with its stored entries, and places
+ * rise from the post through the levels. So a walk by cursor, which relies on the order of places,
+ * returns exactly the stored entries. Entries that were placed under other thresholds are allowed.
+ * Likes, comments and shares of a deleted post have a job that deletes them. The range is a
+ * condition on a post's id. A scan is three commands, a check five. A repair is ten for each post,
+ * and one for each document of an unsorted list.
  */
 export const postLists = (run: Run): Invariant<ObjectId, ListViolation> => ({
   ...invariant,
@@ -133,8 +134,8 @@ export const postLists = (run: Run): Invariant<ObjectId, ListViolation> => ({
 export const checkPostLists: Check = walk(postLists)
 
 /**
- * Loads posts with facts about their lists. Passes over posts of which a document has another shape. Holds one level at a
- * time. Three commands, and one more for orphans.
+ * Loads posts with facts about their lists. Passes over posts of which a document has another
+ * shape. Holds one level at a time. Three commands, and one more for orphans.
  * @param ids a condition on the id of a post.
  * @returns also the ids of posts that do not exist, and have overflow documents.
  */

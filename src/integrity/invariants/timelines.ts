@@ -44,12 +44,13 @@ interface ReaderVerdict {
 }
 
 /**
- * Law L1: a stored timeline holds each entry once and in its place, and shows the same posts as FANOUT_ON_READ. Compares
- * every strategy that the database maintains and that covers the reader, a few readers at a time. A missing post is in
- * flight if a waiting job will deliver it, but not if the job is parked. Does not compare a timeline that the read would
- * create, such as a CACHE. Reads pass over entries of deleted posts and of authors that the reader does not follow, so
- * they are no violation. If the run repairs, rebuilds timelines, and checks them again.
- * Walks the timeline twice for each strategy, and up to four times more if one differs.
+ * Law L1: a stored timeline holds each entry once and in its place, and shows the same posts as
+ * FANOUT_ON_READ. Compares every strategy that the database maintains and that covers the reader, a
+ * few readers at a time. A missing post is in flight if a waiting job will deliver it, but not if
+ * the job is parked. Does not compare a timeline that the read would create, such as a CACHE. Reads
+ * pass over entries of deleted posts and of authors that the reader does not follow, so they are no
+ * violation. If the run repairs, rebuilds timelines, and checks them again. Walks the timeline
+ * twice for each strategy, and up to four times more if one differs.
  */
 export const checkTimelines: Check = async (run) => {
   const { report } = run
@@ -135,8 +136,8 @@ async function judgeReader(
 }
 
 /**
- * Rebuilds timelines of a reader. First deletes those that are wrong, and every cache, which the next read fills. Then
- * back-fills the missing posts. Keeps concurrent deliveries.
+ * Rebuilds timelines of a reader. First deletes those that are wrong, and every cache, which the
+ * next read fills. Then back-fills the missing posts. Keeps concurrent deliveries.
  */
 export async function rebuildReader(
   { strategies, backfill }: IntegrityServices,
@@ -157,8 +158,8 @@ const collectionOf = ({ collections }: IntegrityServices, { _id }: Registration)
   collections[descriptors[_id].storedForm.collection] as unknown as Collection
 
 /**
- * The first problem with the stored form of a timeline: an entry is stored twice, is misplaced, or names another author.
- * Two commands for each part of the timeline, as its descriptor defines them.
+ * The first problem with the stored form of a timeline: an entry is stored twice, is misplaced, or
+ * names another author. Two commands for each part of the timeline, as its descriptor defines them.
  */
 async function findFlaw(
   run: IntegrityServices,
@@ -197,8 +198,8 @@ async function findFlaw(
 }
 
 /**
- * Whether the stored timeline of a reader can be compared: a read must not create it. One command, or none for
- * strategies whose reads never create a timeline.
+ * Whether the stored timeline of a reader can be compared: a read must not create it. One command,
+ * or none for strategies whose reads never create a timeline.
  */
 async function isComparable(
   run: IntegrityServices,
@@ -229,7 +230,8 @@ async function judgeTimeline(run: Run, reader: UserId, strategy: MaterialisedNam
   let comparison = await compare(run.feed, reader, strategy)
   let jobs: Jobs = { waiting: new Set(), parked: new Set() }
   for (let n = 2; n <= comparisons && differs(comparison); n++) {
-    // Reads the jobs before the next comparison, which then shows the posts of all jobs that are already done.
+    // Reads the jobs before the next comparison, which then shows the posts of all jobs that are
+    // already done.
     jobs = await jobsFor(run, reader, comparison.missing)
     comparison = both(comparison, await compare(run.feed, reader, strategy))
   }
@@ -312,7 +314,8 @@ async function* walkTimeline(
 }
 
 /**
- * The differences that two comparisons share. Misplaced posts need no second comparison: writes cannot reorder a walk.
+ * The differences that two comparisons share. Misplaced posts need no second comparison: writes
+ * cannot reorder a walk.
  */
 function both(first: Comparison, second: Comparison): Comparison {
   const shared = (kind: 'missing' | 'extra') => {

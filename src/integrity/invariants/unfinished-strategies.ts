@@ -15,8 +15,9 @@ interface StrategyViolation extends Violation {
 }
 
 /**
- * Law L1: a strategy that does not cover all readers has a job that back-fills their timelines. Until then their pages
- * come from FANOUT_ON_READ. The repair inserts the job. A recheck is two commands.
+ * Law L1: a strategy that does not cover all readers has a job that back-fills their timelines.
+ * Until then their pages come from FANOUT_ON_READ. The repair inserts the job. A recheck is two
+ * commands.
  */
 const unfinishedStrategies = ({
   collections: { strategies, outbox },

@@ -66,8 +66,8 @@ export function timelineNeedsOf(
 }
 
 /**
- * Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors are absent, and posts
- * that a block hides from the viewer.
+ * Loads posts with authors and the viewer's engagement as plain objects. Posts of deleted authors
+ * are absent, and posts that a block hides from the viewer.
  */
 export async function presentPosts(
   ctx: Context,
@@ -153,7 +153,10 @@ class PresentedPost {
   }
 }
 
-/** Posts by reference, as in {@link presentPosts}. Loads their content only if selected. Deleted posts are absent. */
+/**
+ * Posts by reference, as in {@link presentPosts}. Loads their content only if selected. Deleted
+ * posts are absent.
+ */
 export async function presentPostRefs(
   ctx: Context,
   refs: readonly PostRef[],
@@ -174,9 +177,9 @@ export async function presentPostRefs(
 }
 
 /**
- * Loads likes, comments and shares with their users and posts. Malformed entries are absent, those that a block hides
- * from the viewer, those of private kinds by others, and those of deleted users, or under their posts. No block hides the
- * viewer's own entries.
+ * Loads likes, comments and shares with their users and posts. Malformed entries are absent, those
+ * that a block hides from the viewer, those of private kinds by others, and those of deleted users,
+ * or under their posts. No block hides the viewer's own entries.
  */
 export async function presentEngagements(
   ctx: Context,
@@ -264,8 +267,9 @@ const mentionedAmong = (all: readonly (readonly NamedFacet[] | undefined)[]): Us
   all.flatMap((facets = []) => facets.flatMap(({ mentioned }) => mentioned ?? []))
 
 /**
- * The facets of texts as plain objects, in the order of the texts. Undefined without a text. Loads the mentioned users of
- * all texts together, if they are selected: as {@link presentUsers}, and one command for the blocks that hide them.
+ * The facets of texts as plain objects, in the order of the texts. Undefined without a text. Loads
+ * the mentioned users of all texts together, if they are selected: as {@link presentUsers}, and one
+ * command for the blocks that hide them.
  * @param selection on the objects with the texts.
  * @returns undefined if facets are not selected.
  */

@@ -81,7 +81,10 @@ export function timelineWindowOf(args: TimelineArgs): {
   }
 }
 
-/** The cursor of a client that holds the page. Null if it was not selected, or for a page after a cursor. */
+/**
+ * The cursor of a client that holds the page. Null if it was not selected, or for a page after a
+ * cursor.
+ */
 export function presentPollCursor(
   { items, watermark, isCut }: TimelinePage,
   window: Window,

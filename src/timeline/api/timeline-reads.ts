@@ -9,8 +9,8 @@ import type { Projection, TimelinePage, TimelineRequest } from '../pages/page.ts
 const projections: readonly Projection[] = ['ref', 'text', 'content']
 
 /**
- * Reads the timelines that one request selects. Timelines of the same strategy, group, cursors and direction are one
- * read of the largest page, so aliases cost no further command.
+ * Reads the timelines that one request selects. Timelines of the same strategy, group, cursors and
+ * direction are one read of the largest page, so aliases cost no further command.
  * @returns a page or an error for each request, in order.
  */
 export async function readTimelines(

@@ -17,7 +17,10 @@ import type { TimelineFiller } from './timeline-filler.ts'
 
 /** Number of readers whose timelines are filled between two checkpoints, at most. */
 const checkpointReaders = 200
-/** How long the work between two checkpoints may take before the next one gets half as many readers, in milliseconds. */
+/**
+ * How long the work between two checkpoints may take before the next one gets half as many readers,
+ * in milliseconds.
+ */
 const stepMsMax = 1_000
 
 /** An edge, as a job names it. */
@@ -35,7 +38,9 @@ export interface StrategyFill {
 /** The parts that {@link Backfill} works with. */
 export interface BackfillParts {
   readonly filler: TimelineFiller
-  /** Raises the floors of all registrations, so that nothing is stored that is about to be removed. */
+  /**
+   * Raises the floors of all registrations, so that nothing is stored that is about to be removed.
+   */
   readonly raiseFloors: () => Promise<void>
   readonly registry: Registry
   /** The database's clock, in milliseconds since 1970. */
@@ -48,7 +53,10 @@ export interface BackfillParts {
   readonly transactions: Transactions
 }
 
-/** Adds earlier posts to timelines, and removes posts that no longer belong there. Every method may be repeated. */
+/**
+ * Adds earlier posts to timelines, and removes posts that no longer belong there. Every method may
+ * be repeated.
+ */
 export class Backfill {
   constructor(
     private readonly parts: BackfillParts,
@@ -56,9 +64,9 @@ export class Backfill {
   ) {}
 
   /**
-   * Merges a new followee's posts into the follower's timelines. Later posts have their own deliveries.
-   * The committing process merges 500 posts at most, and workers merge the rest.
-   * Five commands and those of the strategies for 500 posts, which jobs that run at the same time share.
+   * Merges a new followee's posts into the follower's timelines. Later posts have their own
+   * deliveries. The committing process merges 500 posts at most, and workers merge the rest. Five
+   * commands and those of the strategies for 500 posts, which jobs that run at the same time share.
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
   async addFollowee({ follower, followee }: Pair, run: Run): Promise<'unfinished' | undefined> {
@@ -81,8 +89,8 @@ export class Backfill {
   }
 
   /**
-   * Removes a former followee's posts from the follower's timelines. No page shows the posts, even before.
-   * Ends if the edge exists again, because its stored posts belong to the timelines again.
+   * Removes a former followee's posts from the follower's timelines. No page shows the posts, even
+   * before. Ends if the edge exists again, because its stored posts belong to the timelines again.
    * For 500 posts, one command to read them, one to save the checkpoint, and one transaction.
    * @returns 'unfinished' if posts are left for the next run of the job.
    */
@@ -109,7 +117,8 @@ export class Backfill {
 
   /**
    * Removes posts from the follower's timelines in one transaction, unless the edge exists again.
-   * @returns false if the edge exists again or the follower has no account. Nothing was removed then.
+   * @returns false if the edge exists again or the follower has no account. Nothing was removed
+   *   then.
    */
   private async removePosts(
     pair: Pair,
@@ -118,7 +127,8 @@ export class Backfill {
   ): Promise<boolean> {
     const { collections, transactions } = this.parts
     return transactions.run(async (tx) => {
-      // A new edge changes it too, so the removal and a follow, which adds the posts again, collide.
+      // A new edge changes it too, so the removal and a follow, which adds the posts again,
+      // collide.
       const guarded = await collections.user_stats.updateOne(
         { _id: pair.follower },
         { $inc: { guard: 1 } },
@@ -131,9 +141,10 @@ export class Backfill {
   }
 
   /**
-   * Fills the timelines of all readers under a new registration, or of those that an import has changed, in the order of
-   * their ids. Ends if it is over. Waits until posts of transactions that do not know the registration are committed.
-   * With at least 2,000 readers, the job is split by ranges of readers.
+   * Fills the timelines of all readers under a new registration, or of those that an import has
+   * changed, in the order of their ids. Ends if it is over. Waits until posts of transactions that
+   * do not know the registration are committed. With at least 2,000 readers, the job is split by
+   * ranges of readers.
    */
   async fillStrategy(payload: StrategyFill, run: Run): Promise<Walked> {
     const { registry, ranges, raiseFloors, now } = this.parts
@@ -162,8 +173,9 @@ export class Backfill {
   }
 
   /**
-   * Fills the timelines of a range of readers, or of all that are not covered. Ends if the registration is over.
-   * Three commands for each 200 readers, and those of {@link TimelineFiller.fillReaders}.
+   * Fills the timelines of a range of readers, or of all that are not covered. Ends if the
+   * registration is over. Three commands for each 200 readers, and those of
+   * {@link TimelineFiller.fillReaders}.
    */
   async fillRange(payload: StrategyFill, run: Run, range?: KeyRange): Promise<Walked> {
     const { registry, filler } = this.parts

@@ -37,14 +37,16 @@ interface Row {
 }
 
 /**
- * From this number of deliveries on, three plain reads cost less than an aggregate, whose lookups run for each delivery.
- * With 16 deliveries they take a third of the database's time.
+ * From this number of deliveries on, three plain reads cost less than an aggregate, whose lookups
+ * run for each delivery. With 16 deliveries they take a third of the database's time.
  */
 const plainReadsMin = 4
 /** Number of followers that the plain reads load at most. All of them come in one answer. */
 const plainFollowersMax = 2 * windowSize
 
-/** At most 32 deliveries share a read, because their first followers are in memory at the same time. */
+/**
+ * At most 32 deliveries share a read, because their first followers are in memory at the same time.
+ */
 const bounds: GroupCommitBounds = {
   name: 'delivery_facts',
   batchMax: 32,
@@ -79,8 +81,9 @@ export class DeliveryFactsReader {
   }
 
   /**
-   * Loads the facts of one delivery. Up to three concurrent deliveries share one command. Four or more that begin share
-   * three, and one more with those that continue, or have many followers. Each part of a command names its shard.
+   * Loads the facts of one delivery. Up to three concurrent deliveries share one command. Four or
+   * more that begin share three, and one more with those that continue, or have many followers.
+   * Each part of a command names its shard.
    * @param after the id after which followers are read. Empty for the first followers.
    * @param upTo the last id of the followers. Default: none.
    */
@@ -112,7 +115,10 @@ export class DeliveryFactsReader {
     return asked.map((one) => (together.get(one) ?? alone.get(one)) as Row)
   }
 
-  /** @returns the rows of the deliveries whose followers are among the 4,000 that are read, all or the first 2,000. */
+  /**
+   * @returns the rows of the deliveries whose followers are among the 4,000 that are read, all or
+   *   the first 2,000.
+   */
   private async readPlainly(asked: readonly Asked[]): Promise<ReadonlyMap<Asked, Row>> {
     const authors = [...new Set(asked.map(({ author }) => author))]
     const [registered, posts, edges] = await Promise.all([

@@ -29,7 +29,9 @@ const retractionJob = timelineReactions['post.deleted']
 
 /** The parts that {@link Delivery} works with. */
 export interface DeliveryParts {
-  /** All strategies. Deliveries go to the registered ones, also if this process does not serve them. */
+  /**
+   * All strategies. Deliveries go to the registered ones, also if this process does not serve them.
+   */
   readonly strategies: ByStrategy<MaterialisedStrategy>
   readonly registry: Registry
   readonly facts: DeliveryFactsReader
@@ -38,15 +40,18 @@ export interface DeliveryParts {
   readonly inlineMax: number
 }
 
-/** Fans posts out on write, and retracts deleted posts. A repeat from any checkpoint changes nothing. */
+/**
+ * Fans posts out on write, and retracts deleted posts. A repeat from any checkpoint changes
+ * nothing.
+ */
 export class Delivery {
   constructor(private readonly parts: DeliveryParts) {}
 
   /**
-   * Delivers a post to its author, then to the author's followers. A post that is deleted meantime leaves no entry.
-   * One command for the facts, or up to four that concurrent deliveries share, and one to count 2,000 followers or more.
-   * Three for each 2,000 followers, and the commands of the strategies. From 8,000 followers on, the job is split by
-   * ranges of followers.
+   * Delivers a post to its author, then to the author's followers. A post that is deleted meantime
+   * leaves no entry. One command for the facts, or up to four that concurrent deliveries share, and
+   * one to count 2,000 followers or more. Three for each 2,000 followers, and the commands of the
+   * strategies. From 8,000 followers on, the job is split by ranges of followers.
    * @param range of a range job. Default: all followers.
    * @see law L4
    */
@@ -112,7 +117,10 @@ export class Delivery {
     if (remove) await Promise.all([...chunks(readers, batchSize)].map(remove))
   }
 
-  /** Removes the entries of a deleted author's posts from the followers in a range. Commands as in {@link retract}. */
+  /**
+   * Removes the entries of a deleted author's posts from the followers in a range. Commands as in
+   * {@link retract}.
+   */
   async retractAll(
     user: UserId,
     posts: readonly PostId[],
@@ -123,7 +131,10 @@ export class Delivery {
     return remove && this.parts.walks.walk({ user, run, range }, remove)
   }
 
-  /** Creates a function that removes posts from the timelines of some readers. Undefined if no strategy is maintained. */
+  /**
+   * Creates a function that removes posts from the timelines of some readers. Undefined if no
+   * strategy is maintained.
+   */
   private async createRemover(
     posts: readonly PostId[],
   ): Promise<((readers: readonly UserId[]) => Promise<void>) | undefined> {

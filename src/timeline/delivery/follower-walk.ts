@@ -17,11 +17,15 @@ import type { UserStats } from '../../users/stats.ts'
 
 /** Number of readers that one command writes for. */
 export const batchSize = 500
-/** Number of readers up to which an audience is small. Deliveries to small audiences share commands. */
+/**
+ * Number of readers up to which an audience is small. Deliveries to small audiences share commands.
+ */
 export const smallAudienceMax = 200
 /** Number of batches in a window. They are written at the same time. */
 const concurrentBatches = 4
-/** Combines the writes for small audiences. Writes that arrive during a command share the next one. */
+/**
+ * Combines the writes for small audiences. Writes that arrive during a command share the next one.
+ */
 export function combineSmallWrites<T>(write: (ops: T[]) => Promise<unknown>) {
   const bounds: GroupCommitBounds = {
     name: 'small_deliveries',
@@ -69,7 +73,10 @@ interface FollowerWalk {
 interface WalkOptions {
   /** The first window, if the caller has read it, and more readers to write for with it. */
   readonly first?: { readonly window: readonly UserId[]; readonly moreReaders: readonly UserId[] }
-  /** Receives the readers of a window after all its batches are written, before the checkpoint. False ends the walk. */
+  /**
+   * Receives the readers of a window after all its batches are written, before the checkpoint.
+   * False ends the walk.
+   */
   readonly onWindowWritten?: (readers: readonly UserId[]) => Promise<boolean>
 }
 
@@ -82,10 +89,12 @@ export class FollowerWalks {
   ) {}
 
   /**
-   * Walks the followers of a user from the job's checkpoint. One covered command and one to save the checkpoint for each
-   * 2,000 followers. If the user has at least 8,000 followers, the job writes the first 2,000 and is split into up to 16
-   * ranges: one command for the count, one for each range, and a transaction of three.
-   * @param write receives one batch of up to 500 readers. All batches of a window are written at the same time.
+   * Walks the followers of a user from the job's checkpoint. One covered command and one to save
+   * the checkpoint for each 2,000 followers. If the user has at least 8,000 followers, the job
+   * writes the first 2,000 and is split into up to 16 ranges: one command for the count, one for
+   * each range, and a transaction of three.
+   * @param write receives one batch of up to 500 readers. All batches of a window are written at
+   *   the same time.
    */
   async walk(
     { user, run, range, job, followers, leadMs = 0 }: FollowerWalk,
@@ -124,12 +133,18 @@ export class FollowerWalks {
     return (await this.stats.byIds([user])).get(user)?.followers ?? 0
   }
 
-  /** Cuts all followers of a user without counters into ranges. One command, and about two more for each range. */
+  /**
+   * Cuts all followers of a user without counters into ranges. One command, and about two more for
+   * each range.
+   */
   async cutAll(user: UserId): Promise<KeyRange[]> {
     return this.cutFollowers(user, '', await estimateKeys(splitMin, this.followersOf(user)))
   }
 
-  /** Cuts the followers after an id into ranges of the same size. One range if there are few followers. */
+  /**
+   * Cuts the followers after an id into ranges of the same size. One range if there are few
+   * followers.
+   */
   private async cutFollowers(
     user: UserId,
     after: string,

@@ -37,9 +37,11 @@ export class ReaderWalk {
   }
 
   /**
-   * Cuts the readers after an id into up to 16 ranges of the same size. Fewer than two if there are fewer than 2,000
-   * readers. About two commands for each range, and one more if all readers are cut.
-   * @param changed only about `total` readers that an import has changed since then. Default: all readers.
+   * Cuts the readers after an id into up to 16 ranges of the same size. Fewer than two if there are
+   * fewer than 2,000 readers. About two commands for each range, and one more if all readers are
+   * cut.
+   * @param changed only about `total` readers that an import has changed since then. Default: all
+   *   readers.
    */
   async cut(
     after: string,

@@ -17,7 +17,10 @@ import { descriptors } from '../strategies/list.ts'
 import { positionOf, type WalkCheckpoint, type Walked } from './follower-walk.ts'
 import type { ReaderWalk } from './reader-walk.ts'
 
-/** Number of readers between two checkpoints, whose old documents one command finds: at first, and at most. */
+/**
+ * Number of readers between two checkpoints, whose old documents one command finds: at first, and
+ * at most.
+ */
 const [readersMin, readersMax] = [25, 50]
 /** Number of documents of a reader that one transaction removes. */
 const removalMax = 100
@@ -33,16 +36,20 @@ export interface SweepParts {
   readonly ranges: RangeJobs
   readonly readers: ReaderWalk
   readonly transactions: Transactions
-  /** How long entries are kept after the creation of their posts, in milliseconds. Infinity: for ever. */
+  /**
+   * How long entries are kept after the creation of their posts, in milliseconds. Infinity: for
+   * ever.
+   */
   readonly keptMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
 /**
- * Removes old entries from stored timelines, once a day. First it raises the floors of the registrations, and pages read
- * the floors that they saw again after the entries. So no page depends on an entry that is removed, whatever the clocks
- * say: a clock that is ahead only raises a floor too far.
+ * Removes old entries from stored timelines, once a day. First it raises the floors of the
+ * registrations, and pages read the floors that they saw again after the entries. So no page
+ * depends on an entry that is removed, whatever the clocks say: a clock that is ahead only raises a
+ * floor too far.
  * @see law L1
  */
 export class Sweep {
@@ -66,9 +73,10 @@ export class Sweep {
   }
 
   /**
-   * Raises the floors, then walks all readers in the order of their ids. Each 50 readers take two commands and a
-   * checkpoint, and one for each strategy. Each 100 documents that a reader has below the floor take one more and a
-   * transaction, together for these readers. With at least 2,000 readers, the job is split by ranges of them.
+   * Raises the floors, then walks all readers in the order of their ids. Each 50 readers take two
+   * commands and a checkpoint, and one for each strategy. Each 100 documents that a reader has
+   * below the floor take one more and a transaction, together for these readers. With at least
+   * 2,000 readers, the job is split by ranges of them.
    * @param range of a range job. Default: all readers.
    */
   async removeOld(run: Run, range?: KeyRange): Promise<Walked> {

@@ -18,7 +18,10 @@ const followEnded = timelineReactions['follow.ended']
 /** The kinds of jobs that are split into ranges when they are long. */
 type SplitJob = typeof postCreated | typeof postDeleted | 'strategy.backfill' | 'timelines.sweep'
 
-/** The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines enqueue. */
+/**
+ * The kinds of jobs that maintain stored timelines: reactions to events, and jobs that timelines
+ * enqueue.
+ */
 export type TimelineJob = typeof followCreated | typeof followEnded | SplitJob | `${SplitJob}.range`
 
 /** The parts of {@link timelineTasks}. */

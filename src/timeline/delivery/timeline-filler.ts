@@ -39,16 +39,16 @@ interface Loaded {
 }
 
 /**
- * Fills whole timelines, many readers together: they share the reads of their followees' posts, and their entries are
- * stored in the order of their keys. A repeat changes nothing.
+ * Fills whole timelines, many readers together: they share the reads of their followees' posts, and
+ * their entries are stored in the order of their keys. A repeat changes nothing.
  */
 export class TimelineFiller {
   constructor(private readonly parts: TimelineFillerParts) {}
 
   /**
-   * Adds the posts of some readers' timelines, down to the floor of the registration.
-   * Batches of 50 readers at the same time. A batch takes five commands and those of the strategy, if it has fewer than
-   * 20,000 followees and posts. The posts of a reader with more are read by 500.
+   * Adds the posts of some readers' timelines, down to the floor of the registration. Batches of 50
+   * readers at the same time. A batch takes five commands and those of the strategy, if it has
+   * fewer than 20,000 followees and posts. The posts of a reader with more are read by 500.
    * @param readers at most 200, in the order of their ids.
    */
   async fillReaders(
@@ -157,8 +157,9 @@ export class TimelineFiller {
   }
 
   /**
-   * Adds a segment to a reader's timelines, then removes the posts that were deleted since the segment was read.
-   * Their retraction may have passed the reader before. One covered command and those of the strategies.
+   * Adds a segment to a reader's timelines, then removes the posts that were deleted since the
+   * segment was read. Their retraction may have passed the reader before. One covered command and
+   * those of the strategies.
    * @returns whether a timeline stores older posts than the segment.
    */
   async storeSegment(

@@ -15,10 +15,10 @@ const kinds = [delivery, rangeKind(delivery), retraction, rangeKind(retraction)]
 const jobsMax = 50
 
 /**
- * Takes over jobs that still deliver or retract posts of a deleted author, also parked ones: they find readers by the
- * edges of the followers, so without edges they would leave entries of deleted posts. The removal retracts the posts
- * instead. Does nothing before the last writes are settled, because the edges stay until then. One command, and those of
- * the split.
+ * Takes over jobs that still deliver or retract posts of a deleted author, also parked ones: they
+ * find readers by the edges of the followers, so without edges they would leave entries of deleted
+ * posts. The removal retracts the posts instead. Does nothing before the last writes are settled,
+ * because the edges stay until then. One command, and those of the split.
  * @returns undefined if no such job is left.
  */
 export async function retractUnfinished(

@@ -36,7 +36,10 @@ export interface FeedServiceParts extends TimelineParts {
 /** How long no further warning is logged, in milliseconds. */
 const quietMs = 10_000
 
-/** Whether what was read under a registration is a part of the timeline, if the registration was `now` afterwards. */
+/**
+ * Whether what was read under a registration is a part of the timeline, if the registration was
+ * `now` afterwards.
+ */
 const isCurrent = (then: Registration, now: Registration | undefined): boolean =>
   isSameRegistration(then, now) && now !== undefined && !hasRisen(then, now)
 
@@ -45,14 +48,18 @@ const none: Registered = new Map()
 
 const isNotFound = (error: unknown) => error instanceof DomainError && error.code === 'NOT_FOUND'
 
-/** How many posts a page of a warm-up has, how many pages it reads at once, and how long it begins pages. */
+/**
+ * How many posts a page of a warm-up has, how many pages it reads at once, and how long it begins
+ * pages.
+ */
 const [warmUpPosts, warmUpAtOnce, warmUpMsMax] = [50, 8, 1_000]
 
 /** How often a page is read again because registrations changed while it was read. */
 const triesMax = 3
 
 /**
- * Serves timelines. A page passes the four steps of {@link TimelineList} until it is full, so an unfollow, mute, block or deletion takes effect on the next page with every strategy.
+ * Serves timelines. A page passes the four steps of {@link TimelineList} until it is full, so an
+ * unfollow, mute, block or deletion takes effect on the next page with every strategy.
  * @see law L1
  */
 export class FeedService {
@@ -67,9 +74,10 @@ export class FeedService {
   }
 
   /**
-   * Reads pages of some readers as requests do, so that the code of pages is compiled, and posts and accounts that many
-   * readers share are in memory, before the first request. Begins no page after a second, and none after a failure. Reads
-   * nothing under a strategy whose timelines are created by reads, as `CACHE`. Cost: as of {@link timeline}, for each reader.
+   * Reads pages of some readers as requests do, so that the code of pages is compiled, and posts
+   * and accounts that many readers share are in memory, before the first request. Begins no page
+   * after a second, and none after a failure. Reads nothing under a strategy whose timelines are
+   * created by reads, as `CACHE`. Cost: as of {@link timeline}, for each reader.
    */
   async warmUp(readers: readonly UserId[]): Promise<void> {
     const { standard } = this.parts
@@ -86,11 +94,12 @@ export class FeedService {
   }
 
   /**
-   * Loads one page of the reader's timeline, newest first, without gaps or repeats along its cursors.
-   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve.
-   * Cost: the strategy's commands, and those of {@link PageFactsReader.load}. The same again for each refill.
-   * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the reader waits. None
-   * for FANOUT_ON_READ.
+   * Loads one page of the reader's timeline, newest first, without gaps or repeats along its
+   * cursors.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve. Cost: the
+   * strategy's commands, and those of {@link PageFactsReader.load}. The same again for each refill.
+   * With `pending` or `watermark`, one more, and one more for each of them while a delivery to the
+   * reader waits. None for FANOUT_ON_READ.
    */
   async timeline(reader: UserId, request: TimelineRequest): Promise<TimelinePage> {
     const { window, projection, viewerHas } = request
@@ -105,7 +114,8 @@ export class FeedService {
       (await pending.hasPendingPosts(reader, group, mark?.waiting))
     const query = { reader, group, projection, counts, viewerHas, range: rangeOf(window) }
     const { items, servedBy, isStored, facts } = await this.readSlice(strategy, query)
-    // The probes of a page without stored entries read no stored entries, because `pending` does not cover them.
+    // The probes of a page without stored entries read no stored entries, because `pending` does
+    // not cover them.
     const probed = isStored ? strategy : 'FANOUT_ON_READ'
     const any = async (range: Range) =>
       (await this.readSlice(probed, { reader, group, projection: 'ref', range })).items.length > 0
@@ -121,8 +131,10 @@ export class FeedService {
   }
 
   /**
-   * The strategy and the group of a request, in the form in which they are stored. Sends no command.
-   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, and for an invalid group.
+   * The strategy and the group of a request, in the form in which they are stored. Sends no
+   * command.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, and for
+   *   an invalid group.
    */
   checkRequest({ strategy, group }: Pick<TimelineRequest, 'strategy' | 'group'>) {
     return checkAll({
@@ -149,10 +161,10 @@ export class FeedService {
   /**
    * Reads a slice of a timeline.
    *
-   * It reads under the registrations that this process saw last. If they are others afterwards, or have a higher floor, it
-   * reads again under these. After three tries, for a reader without back-fill, and if a stored
-   * timeline cannot be read, FANOUT_ON_READ serves, which depends on no registration.
-   * Cost: as of {@link timeline}, without `pending` and `watermark`.
+   * It reads under the registrations that this process saw last. If they are others afterwards, or
+   * have a higher floor, it reads again under these. After three tries, for a reader without
+   * back-fill, and if a stored timeline cannot be read, FANOUT_ON_READ serves, which depends on no
+   * registration. Cost: as of {@link timeline}, without `pending` and `watermark`.
    */
   async readSlice(name: FeedStrategyName, query: TimelineQuery): Promise<TimelineSlice> {
     const { registry, memory } = this.parts
@@ -172,7 +184,8 @@ export class FeedService {
         const { servedBy, isStored, facts } = list
         const slice = { items: slices.get(query.reader) ?? [], servedBy, isStored, facts }
         if (!isCovered) return slice
-        // After all facts: no epoch returns, and no floor falls. A page without candidates has read no facts.
+        // After all facts: no epoch returns, and no floor falls. A page without candidates has read
+        // no facts.
         registered = await registry.load(facts.at(-1)?.isCurrent ?? (await memory.isCurrent()))
         if (isCurrent(registration, registered.get(name))) return slice
       } catch (error) {
@@ -182,14 +195,20 @@ export class FeedService {
     }
   }
 
-  /** The registrations that this process saw last. As they are now, if those do not cover the reader. */
+  /**
+   * The registrations that this process saw last. As they are now, if those do not cover the
+   * reader.
+   */
   private async findRegistered(name: FeedStrategyName, reader: UserId): Promise<Registered> {
     const { registry, memory } = this.parts
     const seen = await registry.lastSeen()
     return isBackfilled(seen.get(name), reader) ? seen : registry.load(await memory.isCurrent())
   }
 
-  /** Whether a document of a stored timeline is malformed, or Feedline has a defect. Then FANOUT_ON_READ serves. */
+  /**
+   * Whether a document of a stored timeline is malformed, or Feedline has a defect. Then
+   * FANOUT_ON_READ serves.
+   */
   private isUnreadable(error: unknown): boolean {
     const isUnexpected = error instanceof TypeError
     if (!isMalformedData(error) && !isUnexpected && !isNotFound(error)) return false

@@ -31,8 +31,9 @@ export interface News {
   /** The authors of the newest new posts, newest first, at most {@link newsAuthorsMax}. */
   readonly authors: readonly UserId[]
   /**
-   * Whether the timeline changed above the floor of the cursor other than by new posts. False is proven. True with
-   * more than 100 new posts, or if the cursor covers too many posts. Unknown without {@link NewsRequest.changed}.
+   * Whether the timeline changed above the floor of the cursor other than by new posts. False is
+   * proven. True with more than 100 new posts, or if the cursor covers too many posts. Unknown
+   * without {@link NewsRequest.changed}.
    */
   readonly changed: boolean
   /** The cursor of the next poll by a poller that holds the same posts. */
@@ -49,10 +50,11 @@ export class NewsReader {
   ) {}
 
   /**
-   * Finds the posts above the watermark of the cursor that the poller does not hold.
-   * With `changed`, it also reads the posts that the poller holds, at most 200, and compares.
-   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, or an invalid group.
-   * Cost: the commands of the watermark, those of the strategy, and those of facts. None from memory.
+   * Finds the posts above the watermark of the cursor that the poller does not hold. With
+   * `changed`, it also reads the posts that the poller holds, at most 200, and compares.
+   * @throws {DomainError} BAD_USER_INPUT for a strategy that this process does not serve, or an
+   * invalid group. Cost: the commands of the watermark, those of the strategy, and those of facts.
+   * None from memory.
    * @see law L7
    */
   async findNews(reader: UserId, request: NewsRequest): Promise<News> {
@@ -91,9 +93,9 @@ interface Found {
 }
 
 /**
- * The cursor of a poller that holds the same posts. Its watermark rises, but stays below the new posts. While no post is
- * below a higher watermark, it stays the same, so that polls without news repeat. But not above many hidden posts, which
- * each poll would read again.
+ * The cursor of a poller that holds the same posts. Its watermark rises, but stays below the new
+ * posts. While no post is below a higher watermark, it stays the same, so that polls without news
+ * repeat. But not above many hidden posts, which each poll would read again.
  */
 function advance(since: PollCursor, { watermark, oldestFresh, isShort }: Found): PollCursor {
   // Pages are left to read.

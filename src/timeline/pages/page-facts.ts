@@ -22,7 +22,10 @@ export interface PageFacts extends Facts {
   readonly posts: ReadonlyMap<PostId, Post | PostFacts>
   /** The accounts of live authors that the reader follows, and the reader's. */
   readonly accounts: ReadonlyMap<UserId, KeptAccount>
-  /** The counts of the existing posts and the reader's own entries. Undefined if neither was requested. */
+  /**
+   * The counts of the existing posts and the reader's own entries. Undefined if neither was
+   * requested.
+   */
   readonly summaries: ReadonlyMap<PostId, EngagementSummary> | undefined
   /** Whether memory was current. */
   readonly isCurrent: boolean
@@ -59,9 +62,10 @@ export class PageFactsReader {
   constructor(private readonly parts: PageFactsParts) {}
 
   /**
-   * Loads the facts about candidates. Call it after they were read, so that no fact is older. While memory is current, none
-   * for what it holds; otherwise two for the relations of the reader, one for a group, and two for accounts. One for the
-   * posts, shared, if counts or the reader's own entries are needed, or a post is not in memory.
+   * Loads the facts about candidates. Call it after they were read, so that no fact is older. While
+   * memory is current, none for what it holds; otherwise two for the relations of the reader, one
+   * for a group, and two for accounts. One for the posts, shared, if counts or the reader's own
+   * entries are needed, or a post is not in memory.
    */
   async load(refs: readonly PostRef[], request: FactsRequest): Promise<PageFacts> {
     const isCurrent = request.areKept === true || (await this.parts.memory.isCurrent())
@@ -78,7 +82,10 @@ export class PageFactsReader {
     }
   }
 
-  /** What decides whether a reader's pages show authors, for those that the reader follows. The commands of {@link load}. */
+  /**
+   * What decides whether a reader's pages show authors, for those that the reader follows. The
+   * commands of {@link load}.
+   */
   async loadAuthors(
     users: readonly UserId[],
     { reader, group }: Pick<FactsRequest, 'reader' | 'group'>,
@@ -117,7 +124,10 @@ export class PageFactsReader {
     return { followees, restrictions: restricted }
   }
 
-  /** The existing posts of live authors. One command, shared, if anything is needed that is not in memory. */
+  /**
+   * The existing posts of live authors. One command, shared, if anything is needed that is not in
+   * memory.
+   */
   private async loadPosts(
     refs: readonly PostRef[],
     { reader, content, counts, viewerHas, areKept }: FactsRequest,

@@ -28,7 +28,10 @@ export interface TimelineRequest {
 
 /** What a timeline lists: a post, at a place, because of a user. */
 export interface TimelineItem {
-  /** The place: the order of the timeline, the content of cursors, and what polls compare. Of a post, its id. */
+  /**
+   * The place: the order of the timeline, the content of cursors, and what polls compare. Of a
+   * post, its id.
+   */
   readonly at: TimeId
   /** The whole post, or the part that the projection needs. */
   readonly post: Post | (PostFacts & { readonly text?: string | undefined })
@@ -43,14 +46,14 @@ export interface TimelinePage extends Page<TimelineItem> {
   /** The requested strategy, or the configured one. */
   readonly strategy: FeedStrategyName
   /**
-   * The strategy of the page: FANOUT_ON_READ if the requested one does not reach back far enough or does not cover the
-   * reader.
+   * The strategy of the page: FANOUT_ON_READ if the requested one does not reach back far enough or
+   * does not cover the reader.
    */
   readonly servedBy: FeedStrategyName
   /**
-   * Whether a post that belongs to the timeline may be missing because its delivery has not ended. False means that
-   * the page holds every post of its window that belonged there when the page was requested.
-   * Undefined if the request did not ask for it.
+   * Whether a post that belongs to the timeline may be missing because its delivery has not ended.
+   * False means that the page holds every post of its window that belonged there when the page was
+   * requested. Undefined if the request did not ask for it.
    */
   readonly pending: boolean | undefined
   /** See {@link Watermarks}. Read before the page. Undefined if the request did not ask for it. */

@@ -14,11 +14,13 @@ const deliveries = timelineReactions['post.created']
 const backfills = timelineReactions['follow.created']
 
 /**
- * Number of authors with waiting deliveries, and of waiting back-fills of one reader, that are checked. With more, the
- * answer is yes.
+ * Number of authors with waiting deliveries, and of waiting back-fills of one reader, that are
+ * checked. With more, the answer is yes.
  */
 const waitingMax = 2_000
-/** Number of waiting deliveries to the reader whose posts are checked. With more, the answer is yes. */
+/**
+ * Number of waiting deliveries to the reader whose posts are checked. With more, the answer is yes.
+ */
 const deliveriesMax = 200
 
 /** The waiting deliveries and back-fills that concern a reader. */
@@ -55,12 +57,12 @@ export class Pending {
 
   /**
    * Whether a post of the reader's timeline, or of one of the reader's groups, may be undelivered.
-   * False means that every such post was delivered before the call.
-   * True means that a delivery of such a post, or a back-fill of such an author, has not ended.
-   * Also true if deliveries of more than 2,000 authors wait, or more than 2,000 back-fills of the reader, or at least
-   * 200 deliveries of authors that the reader sees.
-   * @param waiting the result of {@link findWaiting}, if the caller has it. Saves a command.
-   * The commands of {@link findWaiting}, and one more while a delivery to the reader waits.
+   * False means that every such post was delivered before the call. True means that a delivery of
+   * such a post, or a back-fill of such an author, has not ended. Also true if deliveries of more
+   * than 2,000 authors wait, or more than 2,000 back-fills of the reader, or at least 200
+   * deliveries of authors that the reader sees.
+   * @param waiting the result of {@link findWaiting}, if the caller has it. Saves a command. The
+   * commands of {@link findWaiting}, and one more while a delivery to the reader waits.
    */
   async hasPendingPosts(reader: UserId, group?: string, waiting?: Waiting): Promise<boolean> {
     const { isMany, delivered, filled } = waiting ?? (await this.findWaiting(reader, group))
@@ -69,9 +71,9 @@ export class Pending {
   }
 
   /**
-   * Finds the authors whose posts wait for delivery or back-fill, and whose posts the reader, or one of the reader's
-   * groups, sees. One command, shared, with one index key per author, and while jobs wait those of
-   * {@link PageFactsReader.loadAuthors}.
+   * Finds the authors whose posts wait for delivery or back-fill, and whose posts the reader, or
+   * one of the reader's groups, sees. One command, shared, with one index key per author, and while
+   * jobs wait those of {@link PageFactsReader.loadAuthors}.
    */
   async findWaiting(reader: UserId, group?: string): Promise<Waiting> {
     const all = await this.readShared([reader])
@@ -120,8 +122,8 @@ export class Pending {
   }
 
   /**
-   * The first post above `above` whose delivery waits, among posts of these authors. Also a deleted post.
-   * One command with one index seek per author. None without authors.
+   * The first post above `above` whose delivery waits, among posts of these authors. Also a deleted
+   * post. One command with one index seek per author. None without authors.
    */
   async firstUndelivered(authors: readonly UserId[], above: PostId): Promise<PostId | undefined> {
     if (authors.length === 0) return undefined

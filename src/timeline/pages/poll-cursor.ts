@@ -19,7 +19,10 @@ export interface PollCursor {
   readonly digest: string
   /** The held posts above the watermark, newest first, at most {@link recentMax}. */
   readonly recent: readonly TimeId[]
-  /** The newest post of a page that more posts follow, if it is above the watermark. The next page begins there. */
+  /**
+   * The newest post of a page that more posts follow, if it is above the watermark. The next page
+   * begins there.
+   */
   readonly next?: TimeId | undefined
   /** Whether the poller holds a post that the timeline lost, or more posts than a cursor covers. */
   readonly outdated: boolean
@@ -50,7 +53,8 @@ export const positionOf = ({ next, watermark }: PollCursor): TimeId => next ?? w
 
 /**
  * The cursor of a poller after a page of its timeline.
- * @param base the cursor before which the page was read; a place in the list; or undefined for a page of the whole list.
+ * @param base the cursor before which the page was read; a place in the list; or undefined for a
+ *   page of the whole list.
  * @returns undefined for a page after a cursor, because newer posts are not on it.
  */
 export function cursorAfterPage(
@@ -76,7 +80,8 @@ export function addPage(cursor: PollCursor, { posts, watermark, isCut }: HeldPag
   const shown = new Set(posts)
   const isLost = cursor.recent.some((id) => id > position && id <= end && !shown.has(id))
   const before = cursor.recent.filter((id) => !shown.has(id))
-  // Posts below the position may have been added since they were read, so a walk keeps the watermark of its first page.
+  // Posts below the position may have been added since they were read, so a walk keeps the
+  // watermark of its first page.
   const mark = cursor.next === undefined ? lowestOf(watermark, end) : cursor.watermark
   return settle(
     {
@@ -89,7 +94,9 @@ export function addPage(cursor: PollCursor, { posts, watermark, isCut }: HeldPag
   )
 }
 
-/** Raises the watermark of a cursor, and counts the posts that are below it then. Never lowers it. */
+/**
+ * Raises the watermark of a cursor, and counts the posts that are below it then. Never lowers it.
+ */
 export function settle(cursor: PollCursor, mark: TimeId): PollCursor {
   const watermark = mark > cursor.watermark ? mark : cursor.watermark
   const below = cursor.recent.filter((id) => id <= watermark)
@@ -107,7 +114,10 @@ export function settle(cursor: PollCursor, mark: TimeId): PollCursor {
   }
 }
 
-/** Whether posts above the floor, in any order, are exactly those that the poller held, apart from posts above the watermark. */
+/**
+ * Whether posts above the floor, in any order, are exactly those that the poller held, apart from
+ * posts above the watermark.
+ */
 export function isAsHeld(cursor: PollCursor, shown: readonly TimeId[]): boolean {
   const all = new Set(shown)
   const settled = shown.filter((id) => id <= cursor.watermark)
@@ -120,7 +130,8 @@ export function isAsHeld(cursor: PollCursor, shown: readonly TimeId[]): boolean 
 }
 
 /**
- * A digest of a set of posts that does not depend on their order: the sum of their hashes, 16 hex digits.
+ * A digest of a set of posts that does not depend on their order: the sum of their hashes, 16 hex
+ * digits.
  * @param added the digest of further posts, which are added.
  */
 export function digestOf(posts: readonly TimeId[], added = '0'): string {

@@ -46,13 +46,16 @@ export interface ReasonsParts {
   readonly registry: Registry
 }
 
-/** Explains timelines from the graph, the accounts and the posts. The answer is the same for every strategy. */
+/**
+ * Explains timelines from the graph, the accounts and the posts. The answer is the same for every
+ * strategy.
+ */
 export class Reasons {
   constructor(private readonly parts: ReasonsParts) {}
 
   /**
-   * Explains why the reader's timeline, or the timeline of one of the reader's groups, shows a post or not.
-   * Five commands, and one more while a delivery of the post waits.
+   * Explains why the reader's timeline, or the timeline of one of the reader's groups, shows a post
+   * or not. Five commands, and one more while a delivery of the post waits.
    * @throws {DomainError} BAD_USER_INPUT for an invalid group name.
    */
   async explainPost(reader: UserId, post: PostRef, requestedGroup?: string): Promise<Verdict> {
@@ -91,7 +94,8 @@ export class Reasons {
   }
 
   /**
-   * Whether a delivery of the post is pending. Never if no strategy is registered. One command, two while a job waits.
+   * Whether a delivery of the post is pending. Never if no strategy is registered. One command, two
+   * while a job waits.
    */
   private async isPending(reader: UserId, post: PostRef): Promise<boolean> {
     const pair = { follower: reader, followee: post.author }

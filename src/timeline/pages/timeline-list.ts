@@ -29,20 +29,23 @@ export interface TimelineParts {
 interface Known {
   /** Undefined: all candidates are of authors that the page leaves out. */
   readonly facts: PageFacts | undefined
-  /** Whether the candidates contain everything that the page needs, so that no post was read for its text. */
+  /**
+   * Whether the candidates contain everything that the page needs, so that no post was read for its
+   * text.
+   */
   readonly isText: boolean
 }
 
 /**
- * Number of reads of stored entries for one page. Each read doubles the number of entries. So a page skips up to three
- * pages of hidden entries, mostly of muted authors. Then FANOUT_ON_READ continues, which leaves these authors out.
- * The price of a timeline contains these reads.
+ * Number of reads of stored entries for one page. Each read doubles the number of entries. So a
+ * page skips up to three pages of hidden entries, mostly of muted authors. Then FANOUT_ON_READ
+ * continues, which leaves these authors out. The price of a timeline contains these reads.
  */
 const storedRoundsMax = 2
 
 /**
- * One reader's timeline while a slice of it is read: the candidates are the entries of a strategy, and then of
- * FANOUT_ON_READ if the strategy has no more. The rules of a timeline decide law L1.
+ * One reader's timeline while a slice of it is read: the candidates are the entries of a strategy,
+ * and then of FANOUT_ON_READ if the strategy has no more. The rules of a timeline decide law L1.
  */
 export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
   /** The strategy that proposed the last entries. */
@@ -85,7 +88,10 @@ export class TimelineList implements List<UserId, Entry, TimelineItem, Known> {
     return id
   }
 
-  /** The commands of {@link PageFactsReader.load}, and one more if an entry does not hold its author. */
+  /**
+   * The commands of {@link PageFactsReader.load}, and one more if an entry does not hold its
+   * author.
+   */
   async loadFacts(candidates: readonly Entry[]): Promise<Known> {
     const { projection } = this.query
     const entries = candidates.filter(({ author }) => !author || !this.excludedAuthors.has(author))

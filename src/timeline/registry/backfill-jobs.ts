@@ -11,7 +11,10 @@ import type { MaterialisedName } from '../strategies/list.ts'
 export interface IncompleteStrategy {
   readonly name: MaterialisedName
   readonly readers: { readonly done: number; readonly total: number }
-  /** The state of its back-fill. PARKED: its job or a range of it. RESTORED: the job was missing and is enqueued now. */
+  /**
+   * The state of its back-fill. PARKED: its job or a range of it. RESTORED: the job was missing and
+   * is enqueued now.
+   */
   readonly job: 'WAITING' | 'PARKED' | 'RESTORED'
 }
 
@@ -37,7 +40,8 @@ export const backfillsAndRanges = (names: readonly MaterialisedName[]): Filter<J
 
 /**
  * Loads the epoch and the job of a back-fill that has not ended. Two commands.
- * @returns undefined if the strategy is complete, or not maintained. Without `job` if its job is missing.
+ * @returns undefined if the strategy is complete, or not maintained. Without `job` if its job is
+ *   missing.
  */
 export async function loadBackfill(
   { strategies, outbox }: Pick<Collections, 'strategies' | 'outbox'>,

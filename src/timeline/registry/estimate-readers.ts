@@ -5,7 +5,10 @@ import type { Collections } from '../../db/collections.ts'
 /** How long a caller waits for the estimated number of readers, in milliseconds. */
 const estimateMsMax = 1_000
 
-/** Estimates the number of readers, to show progress and to cut ranges. 0 if that fails or takes longer than 1 s. One command. */
+/**
+ * Estimates the number of readers, to show progress and to cut ranges. 0 if that fails or takes
+ * longer than 1 s. One command.
+ */
 export async function estimateReaders({
   user_stats,
 }: Pick<Collections, 'user_stats'>): Promise<number> {

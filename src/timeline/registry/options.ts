@@ -22,7 +22,10 @@ export const configuredOptions = (values: SettingValues): ByStrategy<Options> =>
     ),
   )
 
-/** The update of the options that a registration of an older version lacks. Undefined if it lacks none. */
+/**
+ * The update of the options that a registration of an older version lacks. Undefined if it lacks
+ * none.
+ */
 export function missingOptions(
   { options }: StrategyDoc,
   wanted: Options,
@@ -33,7 +36,8 @@ export function missingOptions(
 }
 
 /**
- * Describes, in one sentence each, the options whose configured value differs from the stored value, which is used.
+ * Describes, in one sentence each, the options whose configured value differs from the stored
+ * value, which is used.
  * @param names the strategies that this process serves.
  */
 export function optionWarnings(

@@ -2,7 +2,10 @@ import type { Log } from '../../log.ts'
 import type { IncompleteStrategy } from './backfill-jobs.ts'
 import type { Registrations } from './registrations.ts'
 
-/** Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each state once. */
+/**
+ * Finds strategies that do not cover all readers, queues missing back-fill jobs, and logs each
+ * state once.
+ */
 export class RebuildWatch {
   private readonly logged = new Map<string, IncompleteStrategy['job']>()
 

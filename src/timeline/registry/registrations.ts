@@ -31,21 +31,21 @@ export interface RegistrationParts {
 }
 
 /**
- * Creates, changes and ends registrations. Every transaction here, and of each batch of an import, writes the same
- * document. So the database runs them one after the other.
- * A registration that does not cover all readers has a back-fill job from the same transaction.
+ * Creates, changes and ends registrations. Every transaction here, and of each batch of an import,
+ * writes the same document. So the database runs them one after the other. A registration that does
+ * not cover all readers has a back-fill job from the same transaction.
  */
 export class Registrations {
   constructor(private readonly parts: RegistrationParts) {}
 
   /**
-   * Registers a strategy, and enqueues the job that back-fills it unless there are no readers.
-   * A registered strategy only takes the options that it lacks. If no other one is registered, posts of transactions that
-   * are under way have no jobs. Then its back-fill waits for {@link Registry.settle}.
+   * Registers a strategy, and enqueues the job that back-fills it unless there are no readers. A
+   * registered strategy only takes the options that it lacks. If no other one is registered, posts
+   * of transactions that are under way have no jobs. Then its back-fill waits for
+   * {@link Registry.settle}.
    * @param options the options of a new registration.
-   * @throws {ConfigError} if the strategy is being dropped.
-   * Cost: one command if there is nothing to do, otherwise up to 22, and one transaction for each 1,000 entries that a drop
-   * has left.
+   * @throws {ConfigError} if the strategy is being dropped. Cost: one command if there is nothing
+   * to do, otherwise up to 22, and one transaction for each 1,000 entries that a drop has left.
    */
   async register(name: MaterialisedName, options: Options): Promise<void> {
     const { strategies } = this.parts.collections
@@ -66,8 +66,8 @@ export class Registrations {
         if (lacks) await strategies.updateOne({ _id: name }, { $set: lacks }, tx)
         return undefined
       }
-      // A delivery that was under way during the last drop may have written since. No registration covers its entries, so
-      // the removal of an account would not find them.
+      // A delivery that was under way during the last drop may have written since. No registration
+      // covers its entries, so the removal of an account would not find them.
       if (await removeStoredBatch(this.parts.collections, tx, name)) return 'not yet' as const
       const others = await strategies.find({ _id: { $ne: name } }, tx).toArray()
       // All posts of transactions that do not see such a strategy are committed.
@@ -95,8 +95,9 @@ export class Registrations {
   }
 
   /**
-   * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to 1,000 stored documents
-   * per collection, and the last one removes the registration. A repeated drop continues an interrupted one.
+   * Ends a registration. FANOUT_ON_READ serves its pages at once. Each transaction removes up to
+   * 1,000 stored documents per collection, and the last one removes the registration. A repeated
+   * drop continues an interrupted one.
    * @param signal ends the drop between two transactions, with its reason.
    * @returns false if there was no registration.
    * @throws {DomainError} CONFLICT if another process took over the drop.
@@ -127,7 +128,8 @@ export class Registrations {
   }
 
   /**
-   * Enqueues a new back-fill of all timelines of a strategy. FANOUT_ON_READ serves readers that are not covered.
+   * Enqueues a new back-fill of all timelines of a strategy. FANOUT_ON_READ serves readers that are
+   * not covered.
    * @returns false if the strategy is not registered, or is being dropped.
    */
   async rebuild(name: MaterialisedName): Promise<boolean> {
@@ -139,10 +141,11 @@ export class Registrations {
   }
 
   /**
-   * Takes all strategies out of service, and enqueues the back-fill of the timelines of changed readers after `delayMs`
-   * milliseconds. Strategies that were being filled begin again with all readers, or with those of earlier batches.
-   * A running back-fill ends, because it may have read before. For transactions that write edges, after
-   * {@link lockRegistrations}. Five commands, and four if strategies were being filled; one if none is registered.
+   * Takes all strategies out of service, and enqueues the back-fill of the timelines of changed
+   * readers after `delayMs` milliseconds. Strategies that were being filled begin again with all
+   * readers, or with those of earlier batches. A running back-fill ends, because it may have read
+   * before. For transactions that write edges, after {@link lockRegistrations}. Five commands, and
+   * four if strategies were being filled; one if none is registered.
    */
   async invalidateChanged(tx: Tx, readers: readonly UserId[], delayMs: number): Promise<void> {
     const { user_stats, strategies } = this.parts.collections
@@ -185,8 +188,8 @@ export class Registrations {
   }
 
   /**
-   * Finds strategies that do not cover all readers, and enqueues missing back-fill jobs. A job continues after the last
-   * covered reader. One command if all strategies are complete.
+   * Finds strategies that do not cover all readers, and enqueues missing back-fill jobs. A job
+   * continues after the last covered reader. One command if all strategies are complete.
    */
   async restoreJobs(): Promise<IncompleteStrategy[]> {
     const uncovered = { complete: false, ...maintained }
@@ -209,7 +212,10 @@ export class Registrations {
     })
   }
 
-  /** Runs a transaction that excludes other changes of registrations and import batches. Two commands and `work`'s. */
+  /**
+   * Runs a transaction that excludes other changes of registrations and import batches. Two
+   * commands and `work`'s.
+   */
   async runExclusive<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.parts.transactions.run(async (tx) => {
       await this.lockRegistrations(tx)
@@ -217,7 +223,10 @@ export class Registrations {
     })
   }
 
-  /** Makes this transaction collide with all others that read or change the set of registrations. One command. */
+  /**
+   * Makes this transaction collide with all others that read or change the set of registrations.
+   * One command.
+   */
   async lockRegistrations(tx: Tx): Promise<void> {
     const { collections } = this.parts
     await collections.meta.updateOne(
@@ -227,7 +236,10 @@ export class Registrations {
     )
   }
 
-  /** Loads the registered strategies that are not being dropped, as the transaction sees them. One command. */
+  /**
+   * Loads the registered strategies that are not being dropped, as the transaction sees them. One
+   * command.
+   */
   async loadMaintainedNames(tx: Tx, which: Filter<StrategyDoc> = {}): Promise<MaterialisedName[]> {
     const docs = await this.parts.collections.strategies
       .find({ ...which, ...maintained }, { ...tx, projection: { _id: 1 } })
@@ -270,8 +282,9 @@ export class Registrations {
   }
 
   /**
-   * Marks a new registration as complete if no account exists. Transactions of later accounts see the registration, so
-   * their posts get deliveries from the start. One command, and a transaction if there are no accounts.
+   * Marks a new registration as complete if no account exists. Transactions of later accounts see
+   * the registration, so their posts get deliveries from the start. One command, and a transaction
+   * if there are no accounts.
    */
   private async completeWithoutReaders(name: MaterialisedName, epoch: PostId): Promise<void> {
     const { strategies, user_stats } = this.parts.collections

@@ -32,7 +32,9 @@ export const maintainedIn = (registered: Registered): Registration[] =>
 /** The strategies whose timelines grow, so that old entries are removed. */
 const growing = materialisedNames.filter((name) => descriptors[name].storedForm.below)
 
-/** The registrations by name, from all documents of `strategies`. A malformed one counts as none. */
+/**
+ * The registrations by name, from all documents of `strategies`. A malformed one counts as none.
+ */
 export const toRegistered = (docs: readonly StrategyDoc[]): Registered =>
   new Map(
     (docs as readonly Registration[])
@@ -46,8 +48,8 @@ export interface RegistrationRow {
 }
 
 /**
- * How long a back-fill waits once every process can see the first registration, in milliseconds: until all transactions of
- * posts that do not know it are over. With a margin for clocks.
+ * How long a back-fill waits once every process can see the first registration, in milliseconds:
+ * until all transactions of posts that do not know it are over. With a margin for clocks.
  */
 export const transactionMsMax = 20_000
 
@@ -64,18 +66,22 @@ export const isBackfilled = (registration: StrategyDoc | undefined, reader: User
 const isCovered = ({ after, upTo, covered, done }: CoveredRange, reader: UserId): boolean =>
   reader > after && (done ? upTo === undefined || reader <= upTo : reader <= covered)
 
-/** Whether two reads saw the same registration, so that a page read under `then` is valid under `now`. */
+/**
+ * Whether two reads saw the same registration, so that a page read under `then` is valid under
+ * `now`.
+ */
 export const isSameRegistration = (
   then: StrategyDoc | undefined,
   now: StrategyDoc | undefined,
 ): boolean => then !== undefined && now !== undefined && then.epoch.equals(now.epoch)
 
 /**
- * Reads the registrations. They belong to the database, not to a process: a delivery reads them after its post is
- * committed, and a later registration back-fills that post. So processes with different configurations lose no posts.
+ * Reads the registrations. They belong to the database, not to a process: a delivery reads them
+ * after its post is committed, and a later registration back-fills that post. So processes with
+ * different configurations lose no posts.
  *
- * They are a few small documents on one shard.
- * {@link Registrations} creates and ends registrations.
+ * They are a few small documents on one shard. {@link Registrations} creates and ends
+ * registrations.
  */
 export class Registry {
   private latest: Registered | undefined
@@ -95,7 +101,10 @@ export class Registry {
     })
   }
 
-  /** Loads the current registrations with the progress of their back-fills. One command, to one shard. */
+  /**
+   * Loads the current registrations with the progress of their back-fills. One command, to one
+   * shard.
+   */
   async read(): Promise<Registered> {
     this.latest = toRegistered(await this.strategies.find({}, singleBatch).toArray())
     return this.latest
@@ -118,7 +127,10 @@ export class Registry {
     return this.latest
   }
 
-  /** As {@link read}: from memory, otherwise by a command that concurrent calls share. @param isCurrent whether memory is. */
+  /**
+   * As {@link read}: from memory, otherwise by a command that concurrent calls share. @param
+   * isCurrent whether memory is.
+   */
   async load(isCurrent: boolean): Promise<Registered> {
     const loaded = await this.kept.load(['all'], isCurrent, async () => {
       return new Map([['all', await this.readShared()]])
@@ -129,17 +141,17 @@ export class Registry {
   }
 
   /**
-   * The registrations that this process read last. They may be out of date, so callers compare them with a later read.
-   * One command if the process has read none.
+   * The registrations that this process read last. They may be out of date, so callers compare them
+   * with a later read. One command if the process has read none.
    */
   async lastSeen(): Promise<Registered> {
     return this.latest ?? this.read()
   }
 
   /**
-   * How long the back-fill of a registration still waits for posts of transactions that do not know it, in milliseconds.
-   * The first call begins the wait: call it in the job, whose claim is acknowledged only if all processes can see the
-   * registration. One command then.
+   * How long the back-fill of a registration still waits for posts of transactions that do not know
+   * it, in milliseconds. The first call begins the wait: call it in the job, whose claim is
+   * acknowledged only if all processes can see the registration. One command then.
    * @param now by the database's clock, in milliseconds since 1970.
    */
   async settle({ _id, epoch, settlesAt }: Registration, now: number): Promise<number> {
@@ -170,8 +182,8 @@ export class Registry {
   }
 
   /**
-   * Raises the floors of all maintained registrations whose timelines grow: from now on, stored timelines may lack older
-   * posts. No floor falls while its epoch lasts. One command.
+   * Raises the floors of all maintained registrations whose timelines grow: from now on, stored
+   * timelines may lack older posts. No floor falls while its epoch lasts. One command.
    * @returns whether any floor rose.
    */
   async raiseFloors(floor: PostId, { session }: Tx): Promise<boolean> {
@@ -183,7 +195,9 @@ export class Registry {
     return modifiedCount > 0
   }
 
-  /** Notes the ranges that are back-filled separately, if the registration is not over. One command. */
+  /**
+   * Notes the ranges that are back-filled separately, if the registration is not over. One command.
+   */
   async split(
     name: MaterialisedName,
     epoch: PostId,
@@ -200,7 +214,8 @@ export class Registry {
 
   /**
    * Saves the progress of the back-fill of a range. One command.
-   * @param covered the last reader whose timeline is filled. Undefined: no reader of the range is left.
+   * @param covered the last reader whose timeline is filled. Undefined: no reader of the range is
+   *   left.
    * @param done the number of readers filled since the last call.
    */
   async saveRange(
@@ -223,8 +238,8 @@ export class Registry {
   }
 
   /**
-   * Marks a registration as covering all readers. Changes nothing if it is over, or if one of its ranges is not done.
-   * One command.
+   * Marks a registration as covering all readers. Changes nothing if it is over, or if one of its
+   * ranges is not done. One command.
    */
   async markComplete(name: MaterialisedName, epoch: PostId): Promise<void> {
     const isOpen = { split: { $elemMatch: { done: { $exists: false } } } }

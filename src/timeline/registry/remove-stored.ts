@@ -4,11 +4,15 @@ import type { Tx } from '../../db/transaction.ts'
 import { DomainError } from '../../errors.ts'
 import { descriptors, type MaterialisedName } from '../strategies/list.ts'
 
-/** Number of documents that one transaction removes. It takes about 20 ms, so other writes do not wait long. */
+/**
+ * Number of documents that one transaction removes. It takes about 20 ms, so other writes do not
+ * wait long.
+ */
 const removalBatchSize = 1_000
 
 /**
- * Removes up to 1,000 documents from each collection of a strategy that is being dropped. Two commands for each.
+ * Removes up to 1,000 documents from each collection of a strategy that is being dropped. Two
+ * commands for each.
  * @returns false if no document was left.
  */
 export async function removeStoredBatch(

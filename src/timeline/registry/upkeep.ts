@@ -5,8 +5,8 @@ import { timelineReactions } from '../delivery/job-kinds.ts'
 import type { Registrations } from './registrations.ts'
 
 /**
- * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a back-fill of the timelines of all
- * changed readers after the import ended or stopped.
+ * How stored timelines receive what an import writes. SMALL: one job per edge. LARGE: a back-fill
+ * of the timelines of all changed readers after the import ended or stopped.
  */
 export type ImportSize = 'SMALL' | 'LARGE'
 
@@ -14,9 +14,10 @@ export type ImportSize = 'SMALL' | 'LARGE'
 const rebuildDelayMs = 60_000
 
 /**
- * Enqueues the timeline jobs of imports, which write edges without the services that deliver them. Each batch of a large
- * import marks its followers, takes strategies out of service and delays their back-fill. A back-fill that began between
- * two batches ends, and begins again after the later batch. So it misses no edge, also if the process of the import is killed.
+ * Enqueues the timeline jobs of imports, which write edges without the services that deliver them.
+ * Each batch of a large import marks its followers, takes strategies out of service and delays
+ * their back-fill. A back-fill that began between two batches ends, and begins again after the
+ * later batch. So it misses no edge, also if the process of the import is killed.
  */
 export class Upkeep {
   constructor(
@@ -25,8 +26,9 @@ export class Upkeep {
   ) {}
 
   /**
-   * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date. Two commands if no strategy is
-   * registered, otherwise three for a small import, and for a large one six, or ten while strategies are being filled.
+   * Adds, in the transaction of a batch, the jobs that bring stored timelines up to date. Two
+   * commands if no strategy is registered, otherwise three for a small import, and for a large one
+   * six, or ten while strategies are being filled.
    */
   async leaveJobs(tx: Tx, follows: readonly Pair[], size: ImportSize): Promise<void> {
     // A concurrent registration reads the batch, or the batch reads the registration.
@@ -45,8 +47,8 @@ export class Upkeep {
   }
 
   /**
-   * Starts the rebuilds of large imports now. Otherwise they start a minute after the last batch, even if the
-   * importing process was killed. One command.
+   * Starts the rebuilds of large imports now. Otherwise they start a minute after the last batch,
+   * even if the importing process was killed. One command.
    */
   async beginRebuilds(): Promise<void> {
     await this.registrations.beginRebuilds()

@@ -11,7 +11,10 @@ import type { Candidates, Entry, StrategyQuery } from './strategy.ts'
 /** Number of buckets that a page reads in addition to the ones that it fills. */
 const spareBuckets = 3
 
-/** Reads the entries of SIZED_BUCKETS. It merges buckets that overlap, and shows a repeated entry once. */
+/**
+ * Reads the entries of SIZED_BUCKETS. It merges buckets that overlap, and shows a repeated entry
+ * once.
+ */
 export class BucketReader {
   /** @param size the number of entries in a full bucket. */
   constructor(
@@ -19,7 +22,10 @@ export class BucketReader {
     private readonly size: number,
   ) {}
 
-  /** One command on one shard if buckets do not overlap. Otherwise one more each time their number doubles. */
+  /**
+   * One command on one shard if buckets do not overlap. Otherwise one more each time their number
+   * doubles.
+   */
   async proposeCandidates({ reader, range, registration }: StrategyQuery): Promise<Candidates> {
     if (!registration) return { entries: [], complete: false }
     const { oldestFirst, limit } = range

@@ -87,11 +87,11 @@ export interface CacheParts {
 }
 
 /**
- * Fan-out on write into one document of bounded size per reader, only for active readers.
- * The first read creates an empty document that takes deliveries, then merges the posts of fan-out on read into it.
- * So no post is missed in between. Below its floor, fan-out on read continues the page.
- * Its size belongs to the registration. A cache ignores operations under another registration, because its build
- * includes all earlier posts and edges.
+ * Fan-out on write into one document of bounded size per reader, only for active readers. The first
+ * read creates an empty document that takes deliveries, then merges the posts of fan-out on read
+ * into it. So no post is missed in between. Below its floor, fan-out on read continues the page.
+ * Its size belongs to the registration. A cache ignores operations under another registration,
+ * because its build includes all earlier posts and edges.
  */
 export class Cache implements MaterialisedStrategy {
   private readonly small: GroupCommit<readonly Push[], undefined>
@@ -109,12 +109,17 @@ export class Cache implements MaterialisedStrategy {
     this.small = combineSmallWrites((pushes) => caches.bulkWrite(pushes))
   }
 
-  /** One entry more than the size, so that a page of the full size knows whether another follows. */
+  /**
+   * One entry more than the size, so that a page of the full size knows whether another follows.
+   */
   depthMax(registration: StrategyDoc): number {
     return optionOf(registration, 'size') + 1
   }
 
-  /** One command on one document, shared by concurrent requests. A build costs three more and those of fan-out on read. */
+  /**
+   * One command on one document, shared by concurrent requests. A build costs three more and those
+   * of fan-out on read.
+   */
   async proposeCandidates({
     reader,
     range,
@@ -161,7 +166,8 @@ export class Cache implements MaterialisedStrategy {
       return { updateMany: { filter, update: { $push: { entries } } } }
     }
     return [
-      // Nearly every post is newer than all entries of a cache. Putting it in front costs a fifth of a sort.
+      // Nearly every post is newer than all entries of a cache. Putting it in front costs a fifth
+      // of a sort.
       push({ 'entries.0.post': { $lt: doc.post } }, { $position: 0 }),
       push(
         { 'entries.0.post': { $ne: doc.post }, 'entries.post': { $ne: doc.post } },
@@ -300,7 +306,10 @@ type Push = AnyBulkWriteOperation<TimelineCacheDoc>
 const lowest = fromObjectId<PostId>(lowestId)
 const below = (id: PostId) => neighbour(id, -1)
 
-/** The update that adds entries complete down to `floor`. The cache is then complete down to the higher floor. */
+/**
+ * The update that adds entries complete down to `floor`. The cache is then complete down to the
+ * higher floor.
+ */
 function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Document[] {
   const added = docs.map(({ post }) => post)
   const kept = {
@@ -315,7 +324,9 @@ function merged(docs: readonly EntryDoc[], floor: ObjectId, depth: number): Docu
   ]
 }
 
-/** The floor of a cache, as an expression of an update. The floor of a full cache is its last entry. */
+/**
+ * The floor of a cache, as an expression of an update. The floor of a full cache is its last entry.
+ */
 function raisedFloor(depth: number): Document {
   const full = { $gte: [{ $size: '$entries' }, depth] }
   return { $cond: [full, { $max: ['$floor', { $last: '$entries.post' }] }, '$floor'] }

@@ -27,8 +27,9 @@ export interface StrategyParts {
 }
 
 /**
- * All that the rest of Feedline knows about a strategy that stores timelines. The configuration, the GraphQL enum, the
- * commands, deliveries, the integrity checks and the documents derive from it.
+ * All that the rest of Feedline knows about a strategy that stores timelines. The configuration,
+ * the GraphQL enum, the commands, deliveries, the integrity checks and the documents derive from
+ * it.
  */
 export interface StrategyDescriptor<Name extends string = string, Own extends Settings = Settings>
   extends StrategyTexts<Name> {
@@ -37,8 +38,8 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
   /** The settings by their names in the configuration. All strategies share one namespace. */
   readonly settings: Own
   /**
-   * Whether a timeline lacks something until it is filled. If so, jobs and repairs fill it. If not, a repair deletes
-   * the timeline, and the next read creates it.
+   * Whether a timeline lacks something until it is filled. If so, jobs and repairs fill it. If not,
+   * a repair deletes the timeline, and the next read creates it.
    */
   readonly backfilled: boolean
   /** How the integrity checks find and check the stored entries. */
@@ -53,19 +54,20 @@ export interface StrategyDescriptor<Name extends string = string, Own extends Se
 export interface StoredForm<Name extends CollectionName = CollectionName> {
   readonly collection: Name
   /**
-   * How many documents are read as one part of a timeline. Each part is checked, and its posts are looked up, at once.
+   * How many documents are read as one part of a timeline. Each part is checked, and its posts are
+   * looked up, at once.
    */
   readonly documentsTogether: number
   /** Matches the documents of one reader. */
   ofReader(reader: UserId): Document
   /**
-   * Matches the timeline of a reader if it can be compared without creating it. 'always': no timeline is created by
-   * reading.
+   * Matches the timeline of a reader if it can be compared without creating it. 'always': no
+   * timeline is created by reading.
    */
   readonly comparable: 'always' | ((reader: UserId, registration: StrategyDoc) => Document)
   /**
-   * The stages that find the documents of a reader whose entries are all below a floor. Undefined: the stored form is
-   * bounded, so nothing is removed for its age.
+   * The stages that find the documents of a reader whose entries are all below a floor. Undefined:
+   * the stored form is bounded, so nothing is removed for its age.
    */
   readonly below:
     | ((reader: UserId, floor: PostId, registration: StrategyDoc) => Document[])

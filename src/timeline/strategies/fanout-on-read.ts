@@ -22,14 +22,18 @@ export const fanoutOnRead = {
 } as const satisfies StrategyTexts
 
 /**
- * The largest number of authors for which MongoDB merges the index without a sort. 201 authors cost 100 times as much.
+ * The largest number of authors for which MongoDB merges the index without a sort. 201 authors cost
+ * 100 times as much.
  */
 const authorsPerQuery = 200
 
 /** The number of followees whose mutes and blocks one command reads. */
 const restrictedMax = 1_000
 
-/** How often a page is composed from memory before it is read from the database: two fills may be needed. */
+/**
+ * How often a page is composed from memory before it is read from the database: two fills may be
+ * needed.
+ */
 const triesMax = 3
 
 /** The parts that {@link FanoutOnRead} works with. */
@@ -43,18 +47,20 @@ export interface FanoutOnReadParts {
 }
 
 /**
- * Assembles the timeline when it is read: the newest posts of all followees, and of the reader. From memory where that
- * reaches; what is missing is read, and kept. Otherwise it sends one query for each 200 followees and reads at most one page
- * from each author. Each query after the first reads only the range in which its posts can still enter the page.
- * It stores nothing. The integrity checks compare the other strategies with it.
+ * Assembles the timeline when it is read: the newest posts of all followees, and of the reader.
+ * From memory where that reaches; what is missing is read, and kept. Otherwise it sends one query
+ * for each 200 followees and reads at most one page from each author. Each query after the first
+ * reads only the range in which its posts can still enter the page. It stores nothing. The
+ * integrity checks compare the other strategies with it.
  */
 export class FanoutOnRead implements FeedStrategy {
   constructor(private readonly parts: FanoutOnReadParts) {}
 
   /**
-   * None from memory; for a reader or followees that are not there, two and one for each 200 of them. Otherwise, as with a
-   * group, one covered command for each 1,000 followees, and one for each 200. If authors are excluded, two more for each
-   * 1,000 followees: it leaves out all hidden authors at once.
+   * None from memory; for a reader or followees that are not there, two and one for each 200 of
+   * them. Otherwise, as with a group, one covered command for each 1,000 followees, and one for
+   * each 200. If authors are excluded, two more for each 1,000 followees: it leaves out all hidden
+   * authors at once.
    */
   async proposeCandidates({
     reader,
@@ -72,11 +78,15 @@ export class FanoutOnRead implements FeedStrategy {
     }
   }
 
-  /** The posts of the reader's followees in a range, from memory. Undefined if memory does not reach. */
+  /**
+   * The posts of the reader's followees in a range, from memory. Undefined if memory does not
+   * reach.
+   */
   private async proposeKept(reader: UserId, range: Range): Promise<readonly PostRef[] | undefined> {
     const { memory, keptRelations, tails, posts } = this.parts
     for (let tries = 1; tries <= triesMax; tries++) {
-      // A read that has filled memory may have seen more than memory, which must know as much before rules apply.
+      // A read that has filled memory may have seen more than memory, which must know as much
+      // before rules apply.
       if (!(await memory.isCurrent())) return undefined
       const relations = await keptRelations.load(reader)
       if (!relations) return undefined
@@ -88,7 +98,10 @@ export class FanoutOnRead implements FeedStrategy {
     return undefined
   }
 
-  /** Loads the posts of `authors` in a range, in its order. One covered command for each 200 authors. */
+  /**
+   * Loads the posts of `authors` in a range, in its order. One covered command for each 200
+   * authors.
+   */
   async loadPosts(
     authors: AsyncIterable<UserId> | Iterable<UserId>,
     range: Range,

@@ -3,16 +3,23 @@ import { fromObjectId } from '../../db/object-id.ts'
 import { neighbour, type PostId } from '../../lib/ids.ts'
 import type { Range } from '../../lib/page.ts'
 
-/** The first id from which stored timelines are complete under a registration. Undefined: they are complete. */
+/**
+ * The first id from which stored timelines are complete under a registration. Undefined: they are
+ * complete.
+ */
 export const floorOf = ({ floor }: StrategyDoc): PostId | undefined =>
   floor && fromObjectId<PostId>(floor)
 
-/** Whether the floor has risen between two reads of a registration, so that entries may have been removed meantime. */
+/**
+ * Whether the floor has risen between two reads of a registration, so that entries may have been
+ * removed meantime.
+ */
 export const hasRisen = (then: StrategyDoc, now: StrategyDoc): boolean =>
   (floorOf(now) ?? '') > (floorOf(then) ?? '')
 
 /**
- * The candidates of a page from stored entries that are complete from the floor on. FANOUT_ON_READ continues below it.
+ * The candidates of a page from stored entries that are complete from the floor on. FANOUT_ON_READ
+ * continues below it.
  * @param entries in the order of the range. They may include entries below the floor.
  * @param registration under which they were read.
  */

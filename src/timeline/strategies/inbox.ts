@@ -63,8 +63,8 @@ export interface InboxParts {
 }
 
 /**
- * Fan-out on write with one small document per entry, in a clustered collection. A delivery rewrites no array, and a
- * page is one scan in stored order. The unique `_id` refuses repeats.
+ * Fan-out on write with one small document per entry, in a clustered collection. A delivery
+ * rewrites no array, and a page is one scan in stored order. The unique `_id` refuses repeats.
  * Every filter is one equal `_id`, or a range of one reader's keys.
  */
 export class Inbox implements MaterialisedStrategy {
@@ -88,8 +88,8 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /**
-   * Loads the entries of a range. They may include entries below the floor. One command. Whole documents cost MongoDB a
-   * third less than a projection of them.
+   * Loads the entries of a range. They may include entries below the floor. One command. Whole
+   * documents cost MongoDB a third less than a projection of them.
    */
   private async loadEntries({ reader, range }: StrategyQuery): Promise<Entry[]> {
     const documents = await findAtOnce(
@@ -129,8 +129,9 @@ export class Inbox implements MaterialisedStrategy {
   }
 
   /**
-   * One command for each 1,000 entries. Each entry is deleted by its own key. For `$in` over the keys of a clustered
-   * collection, MongoDB 6.0 finds no bounds and would read the inboxes of all readers.
+   * One command for each 1,000 entries. Each entry is deleted by its own key. For `$in` over the
+   * keys of a clustered collection, MongoDB 6.0 finds no bounds and would read the inboxes of all
+   * readers.
    */
   async remove(
     readers: readonly UserId[],

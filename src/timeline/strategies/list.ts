@@ -8,8 +8,9 @@ import type { MaterialisedStrategy, StrategyTexts } from './strategy.ts'
 import { timeBuckets } from './time-buckets.ts'
 
 /**
- * Every strategy that stores timelines. A new strategy is a file with its descriptor, and a line here. One that stores
- * nothing is a line in {@link strategies}, and does not compile until `feeds.ts` creates it.
+ * Every strategy that stores timelines. A new strategy is a file with its descriptor, and a line
+ * here. One that stores nothing is a line in {@link strategies}, and does not compile until
+ * `feeds.ts` creates it.
  */
 const materialised = [
   timeBuckets,
@@ -32,7 +33,10 @@ export const strategyTable = (): readonly (readonly string[])[] => [
 
 type Materialised = (typeof materialised)[number]
 
-/** The strategies that can assemble a timeline. `FeedConfig.maintained` lists the strategies that a process serves. */
+/**
+ * The strategies that can assemble a timeline. `FeedConfig.maintained` lists the strategies that a
+ * process serves.
+ */
 export type FeedStrategyName = (typeof strategies)[number]['name']
 export const feedStrategyNames: readonly FeedStrategyName[] = strategies.map(({ name }) => name)
 

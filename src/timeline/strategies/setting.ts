@@ -12,11 +12,17 @@ export interface Setting {
   readonly reason: string
   /** The option that a registration stores. Undefined: each process uses its own value. */
   readonly option: StoredOption | undefined
-  /** The value for commands that read every strategy in order to check it. Undefined: the configured value. */
+  /**
+   * The value for commands that read every strategy in order to check it. Undefined: the configured
+   * value.
+   */
   readonly whenChecked: number | undefined
 }
 
-/** An option that stored timelines depend on. The database stores it, and every process uses the stored value. */
+/**
+ * An option that stored timelines depend on. The database stores it, and every process uses the
+ * stored value.
+ */
 export interface StoredOption {
   /** The name of the option in the registration. Persisted. */
   readonly name: string
@@ -24,7 +30,10 @@ export interface StoredOption {
   toStored(value: number): number
   /** Converts the stored value into the unit of the variable. */
   toVariable(stored: number): number
-  /** How an operator changes the stored value, as the end of a sentence that begins with "To change it, ". */
+  /**
+   * How an operator changes the stored value, as the end of a sentence that begins with "To change
+   * it, ".
+   */
   howToChange(strategy: string): string
 }
 
@@ -35,7 +44,10 @@ export type Settings = Readonly<Record<string, Setting>>
 export const dropAndStart = (strategy: string): string =>
   `run "feedline timelines drop ${strategy}" and start again`
 
-/** Number of entries in one document. With 3,000 bytes of text per entry, the document stays below MongoDB's 16 MB. */
+/**
+ * Number of entries in one document. With 3,000 bytes of text per entry, the document stays below
+ * MongoDB's 16 MB.
+ */
 export const entriesOfDocument = wholeNumber(1, 4_000)
 
 /**

@@ -58,9 +58,10 @@ export const sizedBuckets = defineStrategy({
 })
 
 /**
- * Fan-out on write into documents with a fixed number of entries. New entries go to a reader's open bucket.
- * A full bucket is closed with its newest and oldest id. A unique index allows one open bucket per reader.
- * Late and back-filled entries make buckets overlap. A page merges overlapping buckets and shows a repeated entry once.
+ * Fan-out on write into documents with a fixed number of entries. New entries go to a reader's open
+ * bucket. A full bucket is closed with its newest and oldest id. A unique index allows one open
+ * bucket per reader. Late and back-filled entries make buckets overlap. A page merges overlapping
+ * buckets and shows a repeated entry once.
  */
 export class SizedBuckets implements MaterialisedStrategy {
   private readonly reader: BucketReader
@@ -203,7 +204,10 @@ export class SizedBuckets implements MaterialisedStrategy {
     return held
   }
 
-  /** Removes repeats of a post, which other tries or workers stored. Calls keep the same one. One or two commands. */
+  /**
+   * Removes repeats of a post, which other tries or workers stored. Calls keep the same one. One or
+   * two commands.
+   */
   private async dedupe(readers: readonly UserId[], doc: EntryDoc): Promise<void> {
     const held = await this.findBuckets(readers, doc)
     const repeats = [...held.values()].flatMap((ids) => ids.slice(1))

@@ -15,11 +15,14 @@ export interface Entry {
 export interface StrategyQuery {
   readonly reader: UserId
   readonly range: Range
-  /** The reader's group whose authors the page shows. A strategy may also propose posts of other authors. */
+  /**
+   * The reader's group whose authors the page shows. A strategy may also propose posts of other
+   * authors.
+   */
   readonly group: string | undefined
   /**
-   * Authors whose posts the page does not show. A strategy may still propose their entries if leaving them out costs
-   * more.
+   * Authors whose posts the page does not show. A strategy may still propose their entries if
+   * leaving them out costs more.
    */
   readonly excludedAuthors: ReadonlySet<UserId>
   /** The registration under which the page is read. */
@@ -30,23 +33,32 @@ export interface StrategyQuery {
 export interface Candidates {
   /** In the order of the range, without repeats. */
   readonly entries: readonly Entry[]
-  /** Whether fewer entries than requested mean the end of the range. If not, more entries may follow. */
+  /**
+   * Whether fewer entries than requested mean the end of the range. If not, more entries may
+   * follow.
+   */
   readonly complete: boolean
-  /** Whether they are existing posts in memory that was current, so that the facts in memory are as new. Default: no. */
+  /**
+   * Whether they are existing posts in memory that was current, so that the facts in memory are as
+   * new. Default: no.
+   */
   readonly areKept?: true
 }
 
 /**
- * Proposes the entries of a reader's timeline. FeedService does everything that is the same for all strategies:
- * visibility, refill, order of the page, cursors, contents. So a strategy may propose stale entries.
- * When no job waits, it omits no entry that law L1 demands.
+ * Proposes the entries of a reader's timeline. FeedService does everything that is the same for all
+ * strategies: visibility, refill, order of the page, cursors, contents. So a strategy may propose
+ * stale entries. When no job waits, it omits no entry that law L1 demands.
  * @see https://github.com/mongodb-labs/socialite, whose feed service has these strategies
  */
 export interface FeedStrategy {
   proposeCandidates(query: StrategyQuery): Promise<Candidates>
 }
 
-/** Consecutive posts of one followee, or of a reader's whole timeline, that a back-fill adds to the timeline. */
+/**
+ * Consecutive posts of one followee, or of a reader's whole timeline, that a back-fill adds to the
+ * timeline.
+ */
 export interface Segment {
   /** Newest first. */
   readonly entries: readonly Entry[]
@@ -63,19 +75,23 @@ export interface WholeTimeline {
 }
 
 /**
- * A strategy that stores timelines. A write that was interrupted can be repeated, and a repeat changes nothing.
- * The options of the stored form come from the registration that the operation read, not from the configuration.
+ * A strategy that stores timelines. A write that was interrupted can be repeated, and a repeat
+ * changes nothing. The options of the stored form come from the registration that the operation
+ * read, not from the configuration.
  */
 export interface MaterialisedStrategy extends FeedStrategy {
-  /** The number of newest entries that one document holds, if this is all that is stored. Otherwise Infinity. */
+  /**
+   * The number of newest entries that one document holds, if this is all that is stored. Otherwise
+   * Infinity.
+   */
   depthMax(registration: StrategyDoc): number
   /** Adds a post to the timelines of at most 500 readers. */
   deliver(entry: Entry, readers: readonly UserId[], registration: StrategyDoc): Promise<void>
   /** Adds a segment of earlier posts, at most 500, to a reader's timeline. */
   merge(reader: UserId, segment: Segment, registration: StrategyDoc): Promise<void>
   /**
-   * Adds whole timelines to those of several readers, in the order of their ids. Default: {@link merge} for each
-   * reader and 500 posts.
+   * Adds whole timelines to those of several readers, in the order of their ids. Default:
+   * {@link merge} for each reader and 500 posts.
    */
   mergeAll?(timelines: readonly WholeTimeline[]): Promise<void>
   /**

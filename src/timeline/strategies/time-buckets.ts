@@ -78,16 +78,19 @@ export const timeBuckets = defineStrategy({
   create: ({ collections }) => new TimeBuckets(collections.timed_buckets),
 })
 
-/** Number of entries of a full bucket. With 3,000 bytes of text per entry, it stays far below MongoDB's 16 MB. */
+/**
+ * Number of entries of a full bucket. With 3,000 bytes of text per entry, it stays far below
+ * MongoDB's 16 MB.
+ */
 const bucketMax = 2_000
 
 /** An entry of a bucket. The first one that is `over` ends what the buckets know. */
 type BucketEntry = EntryDoc & { readonly over?: true }
 
 /**
- * Fan-out on write into one document per reader and period. An entry goes into the period of its post, also if
- * it is late or back-filled. Fan-out on read serves a period with too many entries for one document.
- * The length of a period belongs to the registration.
+ * Fan-out on write into one document per reader and period. An entry goes into the period of its
+ * post, also if it is late or back-filled. Fan-out on read serves a period with too many entries
+ * for one document. The length of a period belongs to the registration.
  */
 export class TimeBuckets implements MaterialisedStrategy {
   constructor(private readonly buckets: Collections['timed_buckets']) {}
@@ -148,12 +151,16 @@ export class TimeBuckets implements MaterialisedStrategy {
     const held = await this.findBuckets(keys, doc)
     const missing = keys.filter(({ reader }) => !held.has(reader))
     const met = await this.insertBuckets(missing.map((_id) => ({ _id, entries: [doc] })))
-    // Full buckets, and buckets that another delivery opened since: one step adds the entry or marks the bucket.
+    // Full buckets, and buckets that another delivery opened since: one step adds the entry or
+    // marks the bucket.
     const late = [...keys.filter(({ reader }) => held.get(reader) === false), ...met]
     if (late.length > 0) await this.buckets.updateMany(lacking(late, doc), merged([doc]))
   }
 
-  /** One bulk command with one update per period, and one more if another write opened a bucket at the same time. */
+  /**
+   * One bulk command with one update per period, and one more if another write opened a bucket at
+   * the same time.
+   */
   async merge(reader: UserId, { entries }: Segment, registration: StrategyDoc): Promise<void> {
     const byPeriod = [...groupBy(entries, ({ id }) => this.periodOf(id, registration))]
     const updates = byPeriod.map(([period, ofPeriod]) => ({
@@ -164,7 +171,8 @@ export class TimeBuckets implements MaterialisedStrategy {
       },
     }))
     if (updates.length === 0) return
-    // Two writes opened one bucket at the same time. The second one finds the bucket when it is repeated.
+    // Two writes opened one bucket at the same time. The second one finds the bucket when it is
+    // repeated.
     const again = await this.buckets
       .bulkWrite(updates, { ordered: false })
       .then(none, duplicatePositions)
@@ -222,7 +230,10 @@ export class TimeBuckets implements MaterialisedStrategy {
     )
   }
 
-  /** Inserts buckets. @returns the keys of the buckets that existed. One command, none without buckets. */
+  /**
+   * Inserts buckets. @returns the keys of the buckets that existed. One command, none without
+   * buckets.
+   */
   private async insertBuckets(docs: TimedBucketDoc[]): Promise<Key[]> {
     if (docs.length === 0) return []
     const met = await this.buckets
@@ -247,7 +258,10 @@ const sortedUnless = (sort: 1 | -1): Document => {
   }
 }
 
-/** The update that adds missing entries. It leaves out entries that do not fit, and marks the bucket with `over`. */
+/**
+ * The update that adds missing entries. It leaves out entries that do not fit, and marks the bucket
+ * with `over`.
+ */
 function merged(docs: readonly EntryDoc[]): Document[] {
   const added = docs.map(({ post }) => post)
   const all = { $literal: docs }

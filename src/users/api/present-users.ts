@@ -22,11 +22,13 @@ export const accountPartOf = (user: Selection): AccountPart =>
 const hiddenFields = ['name', ...optionalFields, ...countFields] as const
 
 /**
- * Loads users as plain objects with all selected fields. Users without an account are absent. A block between the viewer
- * and a user leaves only the id, the handle, `createdAt` and the viewer's own relations.
+ * Loads users as plain objects with all selected fields. Users without an account are absent. A
+ * block between the viewer and a user leaves only the id, the handle, `createdAt` and the viewer's
+ * own relations.
  *
- * One command for each selected part of profile, stats and the viewer's relations, for any number of users. Without
- * these, one decides whether the account exists. Both are already known of a timeline's authors.
+ * One command for each selected part of profile, stats and the viewer's relations, for any number
+ * of users. Without these, one decides whether the account exists. Both are already known of a
+ * timeline's authors.
  */
 export async function presentUsers(
   { loaders, viewer }: Context,
@@ -125,7 +127,9 @@ export const presentViewer = (ctx: Context) => ({
   id: viewerNodeId(ctx.requireSubject()),
 })
 
-/** One user, as in {@link presentUsers}. Null without an account, or if the field is not selected. */
+/**
+ * One user, as in {@link presentUsers}. Null without an account, or if the field is not selected.
+ */
 export async function presentUser(
   ctx: Context,
   account: UserId,

@@ -104,7 +104,10 @@ const urls: readonly Attack[] = [
   }),
 )
 
-/** Many beginnings of parameters with encoded names, and no end. A server must not search for one from each of them. */
+/**
+ * Many beginnings of parameters with encoded names, and no end. A server must not search for one
+ * from each of them.
+ */
 const longNames = httpAttack('a GET with thousands of names of parameters', '400 BAD_REQUEST', {
   method: 'GET',
   path: `/graphql?${'?%25'.repeat(3_500)}`,
@@ -116,7 +119,10 @@ const longNames = httpAttack('a GET with thousands of names of parameters', '400
 
 const mutation = 'mutation { __typename }'
 
-/** What a page of another site can make a browser send without asking. Only an anonymous query is answered. */
+/**
+ * What a page of another site can make a browser send without asking. Only an anonymous query is
+ * answered.
+ */
 const forgeries: readonly Attack[] = [
   httpAttack('a GET of another site', '200 OK', {
     method: 'GET',

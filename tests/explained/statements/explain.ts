@@ -32,7 +32,10 @@ const unexplained = [
   'bypassDocumentValidation',
 ]
 
-/** The statements of a command in the form of `explain`: each update or delete by itself, and no insert. */
+/**
+ * The statements of a command in the form of `explain`: each update or delete by itself, and no
+ * insert.
+ */
 export function statementsOf({ name, command }: RecordedCommand): Document[] {
   const bare = Object.fromEntries(
     Object.entries(command).filter(([field]) => !unexplained.includes(field)),
@@ -42,7 +45,10 @@ export function statementsOf({ name, command }: RecordedCommand): Document[] {
   return explainable.has(name) ? [bare] : []
 }
 
-/** Runs a statement's plan without its writes. One command, and one more for a join, which counts joined documents. */
+/**
+ * Runs a statement's plan without its writes. One command, and one more for a join, which counts
+ * joined documents.
+ */
 export async function explained(db: Db, statement: Document): Promise<Explained> {
   const answer = await db.command({ explain: statement, verbosity: 'executionStats' })
   const found = { scans: [] as string[], sorts: [] as string[], examined: 0, returned: 0 }

@@ -152,7 +152,9 @@ const documentAt: Readonly<Record<CollectionName, ((n: number) => Document) | un
   meta: undefined,
 }
 
-/** Fills every growing collection, so that a command that reads all of a collection can be detected. */
+/**
+ * Fills every growing collection, so that a command that reads all of a collection can be detected.
+ */
 export async function fill(collections: Collections): Promise<void> {
   for (const [name, at] of Object.entries(documentAt)) {
     if (!at) continue

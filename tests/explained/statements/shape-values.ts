@@ -21,9 +21,9 @@ const bounds = new Set([lowestId.toHexString(), highestId.toHexString()])
 const names = new Set<string>(feedStrategyNames)
 
 /**
- * Replaces the values of a statement by keys of the large database. Its first user becomes the hot user, the other
- * users become followers of the hot user. Its ids and periods become ids and periods of the hot user, in the same
- * order.
+ * Replaces the values of a statement by keys of the large database. Its first user becomes the hot
+ * user, the other users become followers of the hot user. Its ids and periods become ids and
+ * periods of the hot user, in the same order.
  */
 export function aboutLarge(statement: Document): Document {
   const users = new Set<string>()

@@ -8,7 +8,9 @@ import { isInJob } from '../../../src/request-scope.ts'
 import { root } from '../../support/process.ts'
 import { statementsOf } from './explain.ts'
 
-/** A statement of the test suite, as an example of all statements that differ only in their values. */
+/**
+ * A statement of the test suite, as an example of all statements that differ only in their values.
+ */
 export interface Shape {
   /** The source file whose code sent it, like `src/timeline/strategies/inbox.ts`. */
   readonly from: string
@@ -17,7 +19,10 @@ export interface Shape {
   readonly statement: Document
   /** Whether a transaction sent it. Only noted of a statement that joins collections. */
   readonly inTransaction: boolean
-  /** For a read of a job's task: whether it waits for the transaction of the job. Absent in all other statements. */
+  /**
+   * For a read of a job's task: whether it waits for the transaction of the job. Absent in all
+   * other statements.
+   */
   readonly waits?: boolean
 }
 
@@ -79,7 +84,10 @@ function insertOf({ insert, documents }: Document): Document {
   }
 }
 
-/** Whether a read of a job's task waits for the transaction of the job. Undefined for other commands. */
+/**
+ * Whether a read of a job's task waits for the transaction of the job. Undefined for other
+ * commands.
+ */
 function waitsForJob(client: MongoClient, name: string, command: Document): boolean | undefined {
   const { readConcern, autocommit } = command
   const isRead = ['find', 'aggregate', 'distinct', 'count'].includes(name)
@@ -132,7 +140,10 @@ const betweenDriver: ReadonlySet<string> = new Set([
   'tests/explained/statements/shapes.ts',
 ])
 
-/** The innermost source file in the call stack of the sent command. A helper of `src/lib` only without another one. */
+/**
+ * The innermost source file in the call stack of the sent command. A helper of `src/lib` only
+ * without another one.
+ */
 function sender(): string | undefined {
   let helper: string | undefined
   const { prepareStackTrace, stackTraceLimit } = Error

@@ -16,7 +16,9 @@ import { isDuplicateKey } from '../../../src/db/errors.ts'
 import { EJSON } from '../../../src/db/mongo.ts'
 import type { Services } from '../../../src/services.ts'
 
-/** A value of each BSON type. Undefined: the field is absent. `null` and `undefined` of BSON differ. */
+/**
+ * A value of each BSON type. Undefined: the field is absent. `null` and `undefined` of BSON differ.
+ */
 export const values: Readonly<Record<string, unknown>> = {
   double: new Double(1.5),
   NaN: new Double(Number.NaN),
@@ -65,7 +67,10 @@ export async function readStored(services: Services): Promise<Stored> {
   return new Map(await Promise.all(collectionNames.map(read)))
 }
 
-/** Makes the database what it was. Writes only documents that differ. Again if a job that still ran wrote. */
+/**
+ * Makes the database what it was. Writes only documents that differ. Again if a job that still ran
+ * wrote.
+ */
 export async function restore(services: Services, stored: Stored, tries = 3): Promise<void> {
   try {
     await restoreOnce(services, stored)
@@ -127,7 +132,8 @@ export const fieldOf = ({ collection, path }: Pick<MalformedCase, 'collection' |
 
 /**
  * Gives a field of a document another type.
- * @returns the damaged document, or undefined if MongoDB does not store it, or no command can name it.
+ * @returns the damaged document, or undefined if MongoDB does not store it, or no command can name
+ *   it.
  */
 export async function damage(
   services: Services,

@@ -106,7 +106,10 @@ const named = (label: string, idOf: NameDamage['idOf'], collection: 'handles' | 
     },
   })
 
-/** Every field of what names an account: absent, of another type, empty, of another account, of no account, in another form. */
+/**
+ * Every field of what names an account: absent, of another type, empty, of another account, of no
+ * account, in another form.
+ */
 export const nameDamages: readonly NameDamage[] = [
   ...damagesOf('users', 'users', ({ account }) => account, {
     handle: {
@@ -169,8 +172,10 @@ const sameWorld = (world: World): string =>
   )
 
 /**
- * Does each damage to an account of its own, reconciles twice, and lets strangers try to take each name.
- * @returns what is wrong, by case. Empty if no repair frees, gives or takes a name that a document ties to the account.
+ * Does each damage to an account of its own, reconciles twice, and lets strangers try to take each
+ * name.
+ * @returns what is wrong, by case. Empty if no repair frees, gives or takes a name that a document
+ *   ties to the account.
  */
 export async function problemsOfNames(
   services: Services,
@@ -309,7 +314,8 @@ async function problemsOf(
     claim(isKept, `${collection} ${key} is given to ${doc?.account}`)
     if (doc?.account !== account) claim(left.length > 0, `${collection} ${key} is not reported`)
     if (named) claim(doc !== undefined, `${collection} ${key} is freed`)
-    // A name without a document is free by the damage, and so is one of an account that is lost altogether.
+    // A name without a document is free by the damage, and so is one of an account that is lost
+    // altogether.
     if (!doc || !exists || (isForeign(named) && doc.account !== account)) continue
     const taken = await take(services, collection, key)
     claim(taken === 'CONFLICT', `a stranger takes ${collection} ${key}: ${taken}`)
@@ -322,7 +328,10 @@ async function problemsOf(
   return problems
 }
 
-/** What a stranger gets who wants a handle, or a person who signs in with a subject and opens an account. */
+/**
+ * What a stranger gets who wants a handle, or a person who signs in with a subject and opens an
+ * account.
+ */
 async function take(services: Services, collection: 'handles' | 'subjects', key: string) {
   const tag = key.replace(/[^0-9a-z]/g, '')
   const opening =

@@ -17,7 +17,9 @@ export interface Scene {
 /** A kind of damage that bypasses the services. */
 export interface Damage {
   readonly name: string
-  /** The findings by which `verify` notices it, the first one in the table: law, kind and subject. */
+  /**
+   * The findings by which `verify` notices it, the first one in the table: law, kind and subject.
+   */
   readonly noticed: (scene: Scene) => readonly string[]
   readonly answer: 'repaired' | 'reported'
   /** Why it is only reported, or the state after the repair if it differs from the state before. */

@@ -12,7 +12,10 @@ const about = (what: string, strategy: string) => (scene: Scene) => [
 const inTimed = ({ a }: Scene) => ({ '_id.reader': a as string })
 const lacks = 'a timeline without the post'
 
-/** Damage to stored timelines, strategies and jobs: the reader `a` follows `b`, whose post is in all timelines. */
+/**
+ * Damage to stored timelines, strategies and jobs: the reader `a` follows `b`, whose post is in all
+ * timelines.
+ */
 export const timelineDamages: readonly Damage[] = [
   {
     name: 'a period of TIME_BUCKETS lacks a post',

@@ -1,7 +1,8 @@
 import { connect } from '../../../src/db/client.ts'
 import { openCollections } from '../../../src/db/collections.ts'
 
-// A program that changes an account's counters in a transaction, prints a line, and keeps the transaction open.
+// A program that changes an account's counters in a transaction, prints a line, and keeps the
+// transaction open.
 const [, , uri = '', name = '', handle = ''] = process.argv
 const client = await connect(uri)
 const session = client.startSession()

@@ -17,14 +17,19 @@ export type AccountStep =
   | { readonly kind: 'purge' }
   /** Lets the time pass for which a subject, or a handle, is kept. */
   | { readonly kind: 'wait'; readonly for: 'subject' | 'handle' }
-  /** Deletes the account, ends it, and registers again as soon as that is allowed, or also before. */
+  /**
+   * Deletes the account, ends it, and registers again as soon as that is allowed, or also before.
+   */
   | ({ readonly kind: 'return'; readonly isKeyed: boolean; readonly isEarly: boolean } & Claim)
   /** Sends the first createUser and createPost of a subject again. */
   | { readonly kind: 'repeat'; readonly subject: number }
   | RelationStep
   | ({ readonly kind: 'post'; readonly mentioned: number; readonly isKeyed: boolean } & Claim)
 
-/** A change of a relation to the account with a handle, or to an account by its id, also if it is deleted. */
+/**
+ * A change of a relation to the account with a handle, or to an account by its id, also if it is
+ * deleted.
+ */
 export interface RelationStep {
   readonly kind: 'follow' | 'unfollow' | 'mute' | 'unmute' | 'block' | 'unblock' | 'group'
   readonly subject: number

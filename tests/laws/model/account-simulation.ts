@@ -64,7 +64,10 @@ const firstPost = (subject: number): AccountStep => ({
   ...{ subject, handle: (subject + 1) % people.length, mentioned: 4, isKeyed: true },
 })
 
-/** Runs one history of accounts. After each step, both servers answer as the model says: laws L1, L6 and L7. */
+/**
+ * Runs one history of accounts. After each step, both servers answer as the model says: laws L1, L6
+ * and L7.
+ */
 export class AccountSimulation {
   private static histories = 0
   private readonly prefix = `a${AccountSimulation.histories++}-`
@@ -208,8 +211,8 @@ export class AccountSimulation {
   }
 
   /**
-   * The database's clock says when an account was deleted. So the simulation's clock says it too. It is ahead, so the
-   * removal ends when a step ends it.
+   * The database's clock says when an account was deleted. So the simulation's clock says it too.
+   * It is ahead, so the removal ends when a step ends it.
    */
   private async delete(subject: string): Promise<void> {
     const _id = this.actor(subject)

@@ -38,7 +38,10 @@ interface NewPost {
 
 const keptIn = ({ former }: Account, now: number) => former.filter(({ until }) => until > now)
 
-/** What a mutation must answer, or what of the first one with the same clientMutationId, null if that was deleted. */
+/**
+ * What a mutation must answer, or what of the first one with the same clientMutationId, null if
+ * that was deleted.
+ */
 type Verdict = Outcome | { readonly repeats: string | null }
 
 /** A user as a viewer sees it. */
@@ -60,8 +63,9 @@ export interface PostView {
 }
 
 /**
- * A simple in-memory model of laws L1 and L6 for accounts: who has a handle and a subject, and which accounts a text mentions. All
- * else belongs to the id of an account. Times are in milliseconds.
+ * A simple in-memory model of laws L1 and L6 for accounts: who has a handle and a subject, and
+ * which accounts a text mentions. All else belongs to the id of an account. Times are in
+ * milliseconds.
  */
 export class AccountsModel {
   readonly relations = new Model()
@@ -76,7 +80,10 @@ export class AccountsModel {
     return this.accounts.find((account) => account.subject === subject && account.state !== 'gone')
   }
 
-  /** What servers know a subject as. They remember a removed account for as long as it keeps the subject. */
+  /**
+   * What servers know a subject as. They remember a removed account for as long as it keeps the
+   * subject.
+   */
   actorOf(subject: string, now: number): UserId {
     const account = this.accountOf(subject) ?? this.lastOf(subject, now)
     return account?.id ?? (`~${subject}` as UserId)

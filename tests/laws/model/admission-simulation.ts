@@ -45,8 +45,8 @@ export const anyAdmissionPlan: fc.Arbitrary<AdmissionPlan> = fc.array(
 let scenes = 0
 
 /**
- * Runs a history. After each step, two users try to engage with a post of each other, by each process: all of them get
- * the same answer, which the model knows (law L6).
+ * Runs a history. After each step, two users try to engage with a post of each other, by each
+ * process: all of them get the same answer, which the model knows (law L6).
  * @param processes three of them. The last one keeps no memory.
  */
 export class AdmissionSimulation {
@@ -112,7 +112,10 @@ export class AdmissionSimulation {
     }
   }
 
-  /** The mirror of a block is lost, processes keep what is left of it, and a reconciliation writes it again. */
+  /**
+   * The mirror of a block is lost, processes keep what is left of it, and a reconciliation writes
+   * it again.
+   */
   private async repair(services: Services, a: UserId, b: UserId): Promise<void> {
     if (this.areBlocked(a, b)) return
     await services.restrictions.block(a, b)
@@ -147,7 +150,10 @@ export class AdmissionSimulation {
     }
   }
 
-  /** What each process answers to a user who engages with the post of an author. Nothing of it stays. */
+  /**
+   * What each process answers to a user who engages with the post of an author. Nothing of it
+   * stays.
+   */
   private async answersOf(viewer: UserId, author: UserId, at: number) {
     const post = this.posts.get(author) as PostRef
     return Promise.all(

@@ -3,7 +3,10 @@ import { noteFact } from '../../support/facts.ts'
 import { patient } from '../../support/patience.ts'
 import { lawSeed } from '../../support/seed.ts'
 
-/** How many histories show a law, and the time after which a law hangs on a quiet machine, in milliseconds. */
+/**
+ * How many histories show a law, and the time after which a law hangs on a quiet machine, in
+ * milliseconds.
+ */
 export interface LawOptions<T> {
   readonly name: string
   readonly histories: number
@@ -13,8 +16,8 @@ export interface LawOptions<T> {
 }
 
 /**
- * Checks a law on random histories, which `FEEDLINE_SEED` replays. Notes how many a second, and the longest: one of
- * these far above the others waited for something that it should not wait for.
+ * Checks a law on random histories, which `FEEDLINE_SEED` replays. Notes how many a second, and the
+ * longest: one of these far above the others waited for something that it should not wait for.
  */
 export async function checkLaw<T>(
   law: fc.IAsyncProperty<T>,

@@ -24,8 +24,8 @@ interface Drain {
 }
 
 /**
- * Runs jobs one by one as workers do, with leases, so that a history decides when and how often. Before a job runs, the
- * lease of the worker that had it is over.
+ * Runs jobs one by one as workers do, with leases, so that a history decides when and how often.
+ * Before a job runs, the lease of the worker that had it is over.
  */
 export class Deliveries {
   /** The jobs that were completed. */
@@ -94,7 +94,10 @@ export class Deliveries {
     this.done.push(doc)
   }
 
-  /** What timelines may lack because of waiting jobs: posts, and all posts of a followee, as `follower>followee`. */
+  /**
+   * What timelines may lack because of waiting jobs: posts, and all posts of a followee, as
+   * `follower>followee`.
+   */
   async underWay(): Promise<{ posts: Set<PostId>; pairs: Set<string> }> {
     const [posts, pairs] = [new Set<PostId>(), new Set<string>()]
     for (const { kind, payload } of await this.waiting()) {
@@ -106,7 +109,10 @@ export class Deliveries {
     return { posts, pairs }
   }
 
-  /** Claims a job as a worker does when the lease before is over. @returns undefined if the job does not exist. */
+  /**
+   * Claims a job as a worker does when the lease before is over. @returns undefined if the job does
+   * not exist.
+   */
   private async claim({ _id, about }: JobDoc): Promise<Job | undefined> {
     const lease = { leased: randomUUID(), runAt: new Date(Date.now() + leaseMs) }
     const doc = await this.collections.outbox.findOneAndUpdate(

@@ -60,10 +60,10 @@ export async function beginnings(services: Services, dice: Dice): Promise<PostRe
 const counters = ['followers', 'following', 'posts'] as const
 
 /**
- * Damages one random document. An edge of a `wild` user may exist only in `following`, and an edge of a `still` user
- * only in `followers`. So no follow or unfollow can create or end an edge twice, which no counter would show. Each such
- * edge has a history that decides whether it exists. A write that meets a lock fails before its socket does,
- * so it never takes effect later.
+ * Damages one random document. An edge of a `wild` user may exist only in `following`, and an edge
+ * of a `still` user only in `followers`. So no follow or unfollow can create or end an edge twice,
+ * which no counter would show. Each such edge has a history that decides whether it exists. A write
+ * that meets a lock fails before its socket does, so it never takes effect later.
  */
 export async function drift(services: Services, dice: Dice): Promise<void> {
   const { user_stats, posts, followers, following } = services.collections

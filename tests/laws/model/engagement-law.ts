@@ -132,7 +132,10 @@ export class Scene {
   }
 }
 
-/** Law L2 on one history: every outcome and every page equals the model's, and the stored lists are sound. */
+/**
+ * Law L2 on one history: every outcome and every page equals the model's, and the stored lists are
+ * sound.
+ */
 export function engagementLaw(
   { services, rest }: { readonly services: Services; readonly rest: () => Promise<void> },
   limits: Limits,

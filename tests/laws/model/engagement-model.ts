@@ -60,7 +60,10 @@ export class EngagementModel {
     return this.gone.has(post.id) ? [] : (this.lists.get(`${kind} ${post.id}`) ?? [])
   }
 
-  /** The places of a list, newest first. Without concurrent writes, these are the ids of its entries. */
+  /**
+   * The places of a list, newest first. Without concurrent writes, these are the ids of its
+   * entries.
+   */
   places(kind: EngagementKind, post: PostRef) {
     return this.list(kind, post)
       .map(({ id }) => id)
@@ -152,7 +155,9 @@ export const anyPage = fc.record({
   ...windowOf,
 })
 
-/** A page of the posts that a user likes. Its cursors are likes of the history, also removed likes. */
+/**
+ * A page of the posts that a user likes. Its cursors are likes of the history, also removed likes.
+ */
 export const anyLiked = fc.record({
   verb: fc.constant('liked' as const),
   users: fc.uniqueArray(fc.nat(people - 1), { minLength: 1, maxLength: people }),

@@ -6,7 +6,10 @@ import type { UserId } from '../../../src/lib/ids.ts'
 
 /** The users that write. */
 export interface Writers {
-  /** Has the most followers. Its posts are never deleted, and no relation of it with quiet readers changes. */
+  /**
+   * Has the most followers. Its posts are never deleted, and no relation of it with quiet readers
+   * changes.
+   */
   readonly star: UserId
   readonly friends: readonly UserId[]
   /** Who only post. */
@@ -47,7 +50,10 @@ export class FeedTraffic {
     private readonly seed: number,
   ) {}
 
-  /** Sends mutations for a time: the star posts every `starMs`, and three other clients write without end. */
+  /**
+   * Sends mutations for a time: the star posts every `starMs`, and three other clients write
+   * without end.
+   */
   async run(ms: number, starMs: number): Promise<void> {
     const endsAt = performance.now() + ms
     const repeat = async (pauseMs: number, write: () => Promise<void>) => {
@@ -71,7 +77,10 @@ export class FeedTraffic {
     for (const author of [star, ...calm, ...friends]) await this.publish(author)
   }
 
-  /** Publishes a post of one author. The versions of timelines that are raised often are taken away instead. */
+  /**
+   * Publishes a post of one author. The versions of timelines that are raised often are taken away
+   * instead.
+   */
   async publishOne(): Promise<void> {
     const [author] = this.writers.friends
     if (author) await this.publish(author)

@@ -39,7 +39,9 @@ export const keyOf = ({ actor }: RaceScene, input: string, id = 'mutation') =>
 /** Opens a scene. */
 export type OpenScene = (services: Services) => Promise<RaceScene>
 let scenes = 0
-/** Opens a scene of its own. @param entries how many fans have an entry in each list of the post. */
+/**
+ * Opens a scene of its own. @param entries how many fans have an entry in each list of the post.
+ */
 export const sceneWith =
   (entries: number): OpenScene =>
   async (services) => {
@@ -88,7 +90,10 @@ export interface HeldRace {
 
 type Watched = Awaited<ReturnType<typeof watchedProcess>>
 
-/** Plays a race, with the write held at its call `at`. @returns whether the call was reached, and what came of it. */
+/**
+ * Plays a race, with the write held at its call `at`. @returns whether the call was reached, and
+ * what came of it.
+ */
 export async function playHeld(
   { harness, open, write, rival }: HeldRace,
   slow: Watched,
@@ -105,7 +110,9 @@ export async function playHeld(
   return { isReached, call: held.calls[at], outcome: await outcomeIn(harness, scene, results) }
 }
 
-/** What comes of both writes in both orders, one after the other, by a process that keeps no memory. */
+/**
+ * What comes of both writes in both orders, one after the other, by a process that keeps no memory.
+ */
 export async function playInOrder(race: HeldRace, services: Services) {
   const { harness, open, write, rival } = race
   const outcomes = []
@@ -166,7 +173,10 @@ async function answerOf(work: Promise<unknown>): Promise<RaceAnswer> {
   }
 }
 
-/** The answers and what is stored at rest, without ids, so that it can be compared with another race. */
+/**
+ * The answers and what is stored at rest, without ids, so that it can be compared with another
+ * race.
+ */
 async function outcomeIn(
   harness: ServicesHarness,
   scene: RaceScene,

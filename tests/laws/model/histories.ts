@@ -84,13 +84,19 @@ export interface SlowStep {
 
 export type Step = QuickStep | SlowStep
 
-/** A history of four users, two processes and their deliveries. At the end, all timelines are compared. */
+/**
+ * A history of four users, two processes and their deliveries. At the end, all timelines are
+ * compared.
+ */
 export interface Plan {
   /** The edges at the start, as pairs of follower and followee. */
   readonly edges: readonly (readonly [number, number])[]
   /** The authors of undelivered posts at the start. */
   readonly posts: readonly number[]
-  /** Whether there are more accounts between the four users, so that a back-fill takes several steps. */
+  /**
+   * Whether there are more accounts between the four users, so that a back-fill takes several
+   * steps.
+   */
   readonly crowd: boolean
   /** The configured contents of entries in each of the two processes. */
   readonly entries: readonly [(typeof entryContents)[number], (typeof entryContents)[number]]
@@ -163,7 +169,8 @@ const newest: WorkStep = { kind: 'work', job: 0, by: 0, inline: false, kept: fal
 const op = (kind: Op['kind'], a: number, b: number): Op => ({ kind, a, b, groups: [] })
 
 /**
- * Any step may run during a held call. Half of the held pages also meet a new post of the reader, delivered at once.
+ * Any step may run during a held call. Half of the held pages also meet a new post of the reader,
+ * delivered at once.
  */
 const slow: fc.Arbitrary<SlowStep> = fc
   .record({
@@ -184,7 +191,8 @@ const slow: fc.Arbitrary<SlowStep> = fc
   })
 
 /**
- * A reader has a cache. Authors post more than it holds, and the last post is not delivered. Some steps may be missing.
+ * A reader has a cache. Authors post more than it holds, and the last post is not delivered. Some
+ * steps may be missing.
  */
 const staleCache: fc.Arbitrary<Step[]> = fc
   .record({
@@ -231,7 +239,10 @@ const firstPage: PageStep = {
   ...{ after: undefined, before: undefined, strategy: 1, by: 0 },
 }
 
-/** A post of a reader is delivered while the reader's first page creates the cache: one history for each call of the page. */
+/**
+ * A post of a reader is delivered while the reader's first page creates the cache: one history for
+ * each call of the page.
+ */
 export const deliveriesDuringBuild: readonly Plan[] = Array.from({ length: 9 }, (_, at) => ({
   ...nothing,
   steps: [
@@ -261,7 +272,10 @@ export const pageBelowCache: Plan = {
   ...{ sizes: [2], turn: 0 },
 }
 
-/** A process has read a timeline before another process raises the floor and removes the old entries. */
+/**
+ * A process has read a timeline before another process raises the floor and removes the old
+ * entries.
+ */
 export const staleFloor: Plan = {
   edges: [[1, 0]],
   ...{ posts: [0, 0], crowd: false, entries: ['id', 'text'] },
@@ -277,7 +291,10 @@ export const staleFloor: Plan = {
   ...{ sizes: [2], turn: 0 },
 }
 
-/** A delivery writes after the drop of its strategy, and the account of the author is removed before the next registration. */
+/**
+ * A delivery writes after the drop of its strategy, and the account of the author is removed before
+ * the next registration.
+ */
 export const lateDelivery: Plan = {
   edges: [],
   ...{ posts: [0], crowd: false, entries: ['id', 'id'] },

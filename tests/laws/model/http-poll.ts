@@ -21,7 +21,10 @@ interface Asked {
   readonly costs: PollCosts
 }
 
-/** The queries of a client that polls by GET, as docs/explanation/polling.md says. An answer without a body says that nothing is new. */
+/**
+ * The queries of a client that polls by GET, as docs/explanation/polling.md says. An answer without
+ * a body says that nothing is new.
+ */
 export function pollByGet({ reader, strategy, nextUrl, costs }: Asked): PollQueries {
   let etag = ''
   const get = async (query: string, headers = {}) => {

@@ -10,7 +10,9 @@ import type { Services } from '../../../src/services.ts'
 
 type Damage = (services: Services, reader: UserId, author: UserId) => Promise<unknown>
 
-/** Damage to the timeline of a reader who follows the author. A reconciliation repairs all of it. */
+/**
+ * Damage to the timeline of a reader who follows the author. A reconciliation repairs all of it.
+ */
 export const keptDamages = {
   'the INBOX is lost': ({ strategies }, reader) => strategies.INBOX.deleteReader(reader),
   'the counters of the author are lost': ({ collections }, _, author) =>

@@ -36,7 +36,10 @@ interface Pair {
   readonly b: number
 }
 
-/** A history of four users. Four processes write: two for users and jobs, one that imports, and one that reconciles. Two others keep memory, and one keeps nothing. */
+/**
+ * A history of four users. Four processes write: two for users and jobs, one that imports, and one
+ * that reconciles. Two others keep memory, and one keeps nothing.
+ */
 export interface KeptPlan {
   readonly edges: readonly (readonly [number, number])[]
   readonly steps: readonly KeptStep[]
@@ -91,7 +94,10 @@ export const anyKeptPlan: fc.Arbitrary<KeptPlan> = fc.record({
   steps: fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }),
 })
 
-/** The processes that answer requests over a database. Histories share them, because each has users of its own. */
+/**
+ * The processes that answer requests over a database. Histories share them, because each has users
+ * of its own.
+ */
 const answering = new Map<unknown, AnsweringProcess[]>()
 
 /** Call it after all tests. */
@@ -262,7 +268,8 @@ export class KeptSimulation {
   }
 
   /**
-   * Compares the newest page of two readers by all processes. While a job waits, posts may be missing from stored timelines.
+   * Compares the newest page of two readers by all processes. While a job waits, posts may be
+   * missing from stored timelines.
    */
   private async compare(at: number): Promise<void> {
     const isAtRest = (await this.writers[0].collections.outbox.findOne({})) === null

@@ -21,7 +21,10 @@ import type { DeliveryOrders } from '../processes/delivery-child.ts'
 const program = compiledProgram('delivery-child')
 const { seed } = lawSeed()
 
-/** How often processes are killed by tests of this kind: `FEEDLINE_KILLS`, or the number of a normal run. */
+/**
+ * How often processes are killed by tests of this kind: `FEEDLINE_KILLS`, or the number of a normal
+ * run.
+ */
 export const lawKills = (standard: number): number => Number(process.env.FEEDLINE_KILLS ?? standard)
 
 /** The part of a harness that processes share. */
@@ -29,7 +32,10 @@ type Deployment = Pick<ServicesHarness, 'services' | 'database' | 'clock'>
 
 /** What is published while processes are killed. */
 interface KillPlan {
-  /** The number of followers of each author. The first author is delivered inline, the others by workers. */
+  /**
+   * The number of followers of each author. The first author is delivered inline, the others by
+   * workers.
+   */
   readonly audiences: readonly number[]
   readonly kills: number
   /** The variables of the processes, which take them in turn. */
@@ -119,8 +125,8 @@ export async function publishUnderKills(
 }
 
 /**
- * Runs all jobs to their end. A job that was interrupted ten times in a row is parked: `feedline jobs retry --all`
- * retries it.
+ * Runs all jobs to their end. A job that was interrupted ten times in a row is parked: `feedline
+ * jobs retry --all` retries it.
  * @returns the number of parked jobs.
  */
 export async function restAfterKills({
@@ -163,7 +169,10 @@ class DeliveryProcesses implements AsyncDisposable {
     this.seen = this.acknowledged.length
   }
 
-  /** Kills a process with SIGKILL and starts it again, once `upMin` are up. @param at selects it, 0 to 1. */
+  /**
+   * Kills a process with SIGKILL and starts it again, once `upMin` are up. @param at selects it, 0
+   * to 1.
+   */
   async killOne(at: number, upMin: number): Promise<void> {
     while (this.running.size < upMin) await Promise.race(this.starting)
     const all = [...this.running]

@@ -11,8 +11,8 @@ import { LogScene } from './log-scene.ts'
 export type ElectionHistory = (set: ReplicaSet) => Promise<void>
 
 /**
- * The primary steps down and stops replicating. The driver does not notice, and the old primary continues to serve the
- * stream. A write is acknowledged by the new primary.
+ * The primary steps down and stops replicating. The driver does not notice, and the old primary
+ * continues to serve the stream. A write is acknowledged by the new primary.
  */
 export const unnoticedElection: ElectionHistory = async (set) => {
   const old = await primaryOf(set.hosts)
@@ -63,7 +63,9 @@ export const readFromLaggingMember = (waitsForLog: boolean): ElectionHistory => 
   }
 }
 
-/** The processes of all members stop, and continue after a request has given up waiting for the log. */
+/**
+ * The processes of all members stop, and continue after a request has given up waiting for the log.
+ */
 export const frozenDatabase: ElectionHistory = async (set) => {
   await using clients = await openClients(set)
   await using scene = await LogScene.open(clients.reader, clients.writer)
@@ -81,7 +83,10 @@ export const frozenDatabase: ElectionHistory = async (set) => {
   scene.expectKept('a', 2)
 }
 
-/** A history of a log on a set that no other test file writes to: a later write would make a mutant read on. */
+/**
+ * A history of a log on a set that no other test file writes to: a later write would make a mutant
+ * read on.
+ */
 export const undisturbed =
   (history: LogHistory): ElectionHistory =>
   async (set) => {

@@ -1,7 +1,9 @@
 import { eventually } from '../../support/eventually.ts'
 import type { LogScene } from './log-scene.ts'
 
-/** What happens to a log. Throws an AssertionError if memory is older than an acknowledged write. */
+/**
+ * What happens to a log. Throws an AssertionError if memory is older than an acknowledged write.
+ */
 export type LogHistory = (scene: LogScene) => Promise<void>
 
 /** Fits into two batches no more. */
@@ -20,7 +22,10 @@ export const writeDuringTick: LogHistory = async (scene) => {
   scene.expectKept('a', 2)
 }
 
-/** More changes than two batches have are acknowledged between two ticks, and that of a kept document last. */
+/**
+ * More changes than two batches have are acknowledged between two ticks, and that of a kept
+ * document last.
+ */
 export const backlogBetweenTicks: LogHistory = async (scene) => {
   await scene.memory.read('a')
   const looking = scene.commands.hold('hello', 'sent')
@@ -50,7 +55,9 @@ export const transactionBetweenTicks: LogHistory = async (scene) => {
   scene.expectKept('a', 2)
 }
 
-/** A document is written after a fill has read it, and the change is applied before the fill ends. */
+/**
+ * A document is written after a fill has read it, and the change is applied before the fill ends.
+ */
 export const writeDuringFill: LogHistory = async (scene) => {
   const found = scene.reads.hold('find', 'answered')
   const read = scene.memory.read('a')

@@ -29,7 +29,10 @@ export const loadFrom =
   async (_id) =>
     (await findAtOnce(collection, { _id })).at(0)?.n ?? null
 
-/** Documents in memory: what is inserted, replaced or deleted joins, what is updated is dropped, and reads fill. */
+/**
+ * Documents in memory: what is inserted, replaced or deleted joins, what is updated is dropped, and
+ * reads fill.
+ */
 export class NumberedMemory implements Follower {
   readonly kept = new Map<string, State>()
   private readonly fills: Fills<string>

@@ -17,7 +17,9 @@ interface Pending {
   readersLeft: number
 }
 
-/** Two processes that write documents, and some that read each document after each of its writes. */
+/**
+ * Two processes that write documents, and some that read each document after each of its writes.
+ */
 export class LogProcesses implements Disposable {
   readonly tally: Tally = { compared: 0, fromMemory: 0, overwritten: 0, stale: [] }
   readonly readers: readonly ChildProcess[]

@@ -35,7 +35,8 @@ export class LogScene implements AsyncDisposable {
   }
 
   /**
-   * Opens a scene with one document, `a`, whose number is 1 and that is not in memory, and waits until the log is current.
+   * Opens a scene with one document, `a`, whose number is 1 and that is not in memory, and waits
+   * until the log is current.
    * @param db of the process with the log.
    * @param writerDb of the process that writes.
    * @param load how the memory reads. Default: as production does.

@@ -25,8 +25,8 @@ export const itemOf = (post: PostRef): Item => ({
 })
 
 /**
- * A simple in-memory model of laws L1 and L3. The key of a pair is `from>to`. The data of a deleted user stays hidden
- * until {@link Model.rest}.
+ * A simple in-memory model of laws L1 and L3. The key of a pair is `from>to`. The data of a deleted
+ * user stays hidden until {@link Model.rest}.
  */
 export class Model {
   private readonly live = new Set<UserId>()
@@ -119,7 +119,10 @@ export class Model {
     return followers
   }
 
-  /** Deletes what a deleted user owned, and blocks by others. Until {@link purged}, their follows and mutes stay. */
+  /**
+   * Deletes what a deleted user owned, and blocks by others. Until {@link purged}, their follows
+   * and mutes stay.
+   */
   removeOwn(user: UserId): void {
     this.posts = this.posts.filter(({ author }) => author !== user)
     for (const own of [this.edges, this.mutes, this.blocks]) {
@@ -253,7 +256,9 @@ export const anyPageRead: fc.Arbitrary<PageRead> = fc.record({
   before: someNumber,
 })
 
-/** The four users of one history, under their own handles, and all their posts, also deleted ones. */
+/**
+ * The four users of one history, under their own handles, and all their posts, also deleted ones.
+ */
 export class Actors {
   private static histories = 0
   readonly prefix = `h${Actors.histories++}-`

@@ -11,7 +11,9 @@ import { optionOf } from '../../../src/timeline/strategies/setting.ts'
 import type { Entry } from '../../../src/timeline/strategies/strategy.ts'
 import { TimeBuckets } from '../../../src/timeline/strategies/time-buckets.ts'
 
-/** A mutant whose page facts lack one field, such as `restrictions`. Without a field: the original. */
+/**
+ * A mutant whose page facts lack one field, such as `restrictions`. Without a field: the original.
+ */
 export function withoutFacts(right: PageFactsReader, omitted?: keyof PageFacts): PageFactsReader {
   if (!omitted) return right
   const without = <Facts extends object>(facts: Facts) => ({ ...facts, [omitted]: new Map() })
@@ -34,7 +36,10 @@ type Mutate = (services: Services) => void
 /** The mutants of a strategy, by their fault. */
 type Mutants = Readonly<Record<string, Mutate>>
 
-/** Mutants of each strategy, with known faults of stored timelines. The law tests must find each of them. */
+/**
+ * Mutants of each strategy, with known faults of stored timelines. The law tests must find each of
+ * them.
+ */
 export const mutants: Readonly<Partial<Record<MaterialisedName, Mutants>>> = {
   TIME_BUCKETS: {
     'an entry is stored in the period of its delivery': ({ strategies }) => {

@@ -3,7 +3,10 @@ import type { PostId } from '../../../src/lib/ids.ts'
 import { handle } from '../../support/services.ts'
 import { Model } from './model.ts'
 
-/** The model of laws L1 and L3 as the plain collections say: accounts, edges, restrictions and posts, no stored timeline. */
+/**
+ * The model of laws L1 and L3 as the plain collections say: accounts, edges, restrictions and
+ * posts, no stored timeline.
+ */
 export async function modelOf({
   users,
   followers,

@@ -20,7 +20,10 @@ interface PlannedPagesParts {
 export class PlannedPages {
   constructor(private readonly parts: PlannedPagesParts) {}
 
-  /** @param seen the posts of the timeline while the page was read. Default: the posts that belong to it now. */
+  /**
+   * @param seen the posts of the timeline while the page was read. Default: the posts that belong
+   *   to it now.
+   */
   async read(step: PageStep, services = this.by(step.by), seen?: Seen): Promise<void> {
     const { actors, model, timelines } = this.parts
     const { user, group, size, backward, content, strategy } = step

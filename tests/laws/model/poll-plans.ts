@@ -34,7 +34,10 @@ type QuickStep =
   | { readonly kind: 'expire'; readonly user: number }
   | { readonly kind: 'rest' }
 
-/** A post whose transaction waits before its commit, on a host with a skewed clock, while other steps run. */
+/**
+ * A post whose transaction waits before its commit, on a host with a skewed clock, while other
+ * steps run.
+ */
 export interface LatePostStep {
   readonly kind: 'late'
   readonly author: number

@@ -163,7 +163,10 @@ export class PollSimulation {
     return polled
   }
 
-  /** Fan-out on read always shows undelivered posts. A page of a stored timeline shows them if it continues there. */
+  /**
+   * Fan-out on read always shows undelivered posts. A page of a stored timeline shows them if it
+   * continues there.
+   */
   private async noteUndelivered(poller: Poller): Promise<void> {
     if (this.strategy === 'FANOUT_ON_READ') return
     const waiting = await this.deliveries.waitingAmong(poller.held as readonly PostId[])

@@ -43,7 +43,10 @@ interface RunOptions {
   readonly fault?: PollFault
 }
 
-/** Several processes over one database, with clients that write, clients that poll, and workers that are killed. */
+/**
+ * Several processes over one database, with clients that write, clients that poll, and workers that
+ * are killed.
+ */
 export class ProcessSimulation {
   readonly costs: PollCosts = { polls: 0, unchanged: 0, bytes: 0, pages: 0 }
   kills = 0
@@ -52,7 +55,9 @@ export class ProcessSimulation {
   private urls: readonly string[] = []
   private round = 0
   private isOver = false
-  /** Polls of quiet readers that had to load their first page again, though only posts were added. */
+  /**
+   * Polls of quiet readers that had to load their first page again, though only posts were added.
+   */
   private readonly needless: string[] = []
 
   private constructor(

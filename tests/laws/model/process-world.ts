@@ -67,7 +67,8 @@ export async function openWorld(
       updateOne: { filter: { _id }, update: { $set: counters(_id) } },
     })),
   )
-  // A first page ends above the oldest stored entry. Below it, pages show posts before their delivery.
+  // A first page ends above the oldest stored entry. Below it, pages show posts before their
+  // delivery.
   const oldPosts = Array.from({ length: 25 }, (_, n) => ({
     _id: toObjectId(timeIdAt<PostId>(clock.now() - 3_600_000 + n, '0'.repeat(12))),
     ...{ author: 'calm0', text: 'old' },

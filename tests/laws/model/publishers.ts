@@ -49,7 +49,9 @@ export function processOver(
   }
 }
 
-/** As {@link processOver}, without a strategy, of a process whose memory knows the registrations. */
+/**
+ * As {@link processOver}, without a strategy, of a process whose memory knows the registrations.
+ */
 export async function keepingProcess(deployment: Deployment, around: Around) {
   const made = processOver(deployment, [], around)
   const { memory } = made.services
@@ -72,7 +74,8 @@ export function heldAt(at: number) {
 }
 
 /**
- * Does one thing until it is held, then another one until it ends or collides, and lets the first go on.
+ * Does one thing until it is held, then another one until it ends or collides, and lets the first
+ * go on.
  * @returns whether the call was reached, and both results.
  */
 export async function meet<Done, Other>(
@@ -107,7 +110,10 @@ export function dyingAt(at: number, when: 'before' | 'after') {
   return { around, calls }
 }
 
-/** A race: a process does something, held at one of its calls, while another one does something else. */
+/**
+ * A race: a process does something, held at one of its calls, while another one does something
+ * else.
+ */
 export interface Race {
   readonly deployment: Deployment
   readonly main: Services
@@ -118,7 +124,9 @@ export interface Race {
   readonly afterwards: Step
 }
 
-/** Plays a race with the post of a process that needs no job. @returns whether the call was reached. */
+/**
+ * Plays a race with the post of a process that needs no job. @returns whether the call was reached.
+ */
 export async function playPost(race: Race, at: number): Promise<boolean> {
   const { deployment, main, given, author, whileHeld, afterwards } = race
   await restore(main, given)

@@ -16,7 +16,8 @@ export async function readAll(services: Services): Promise<Documents> {
 
 /** Replaces all documents of a database. */
 export async function restore(services: Services, documents: Documents): Promise<void> {
-  // A new epoch, so that the processes ignore what they know of the registration of an earlier race.
+  // A new epoch, so that the processes ignore what they know of the registration of an earlier
+  // race.
   const fresh = { epoch: newId() }
   const renewed = (doc: Document) => ('epoch' in doc ? { ...doc, ...fresh } : doc)
   const put = async ([name, one]: [string, Collection]) => {
@@ -39,7 +40,10 @@ export async function postsAndEdges({
   ]
 }
 
-/** Detects the first write of this client that conflicts with an open transaction, until its disposal. */
+/**
+ * Detects the first write of this client that conflicts with an open transaction, until its
+ * disposal.
+ */
 export function firstConflict(client: MongoClient) {
   let onFailure = (_: { failure: unknown }) => {}
   const met = new Promise<void>((resolve) => {

@@ -26,7 +26,8 @@ const fieldsMax = 100
 const depthMax = 9
 
 /**
- * A random query: any fields, arguments, aliases, inline and named fragments, directives and variables.
+ * A random query: any fields, arguments, aliases, inline and named fragments, directives and
+ * variables.
  * @param values what arguments may be, with at least one value for each required argument.
  */
 export function randomRequest(g: GeneratorValue, schema: GraphQLSchema, values: Values) {

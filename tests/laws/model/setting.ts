@@ -49,7 +49,10 @@ export async function sweepNow({ sweep }: Services): Promise<void> {
   await sweep.removeOld({ job: {} as never, checkpoint: undefined, save, signal, inline: false })
 }
 
-/** Deletes the data of the last history. Keeps the registrations of complete strategies, whose timelines are empty. */
+/**
+ * Deletes the data of the last history. Keeps the registrations of complete strategies, whose
+ * timelines are empty.
+ */
 export async function emptied({ collections }: Services, { registered }: Setting): Promise<void> {
   const { strategies, ...others } = collections
   const resting = { _id: { $in: [...registered] }, complete: true, dropping: { $exists: false } }
@@ -61,8 +64,8 @@ export async function emptied({ collections }: Services, { registered }: Setting
 }
 
 /**
- * Creates the actors' accounts and edges without jobs, since there is nothing to deliver yet. Then creates posts, each
- * with the job that delivers it.
+ * Creates the actors' accounts and edges without jobs, since there is nothing to deliver yet. Then
+ * creates posts, each with the job that delivers it.
  */
 export async function begin(
   services: Services,
@@ -100,7 +103,10 @@ export async function begin(
 const idAt = <Id extends TimeId>(ms: number, n: number) =>
   timeIdAt<Id>(ms, n.toString(16).padStart(12, '0'))
 
-/** Drops a strategy as `feedline timelines drop` does. @param cut aborts the drop before it deletes timelines. */
+/**
+ * Drops a strategy as `feedline timelines drop` does. @param cut aborts the drop before it deletes
+ * timelines.
+ */
 export async function drop(
   services: Services,
   name: MaterialisedName,

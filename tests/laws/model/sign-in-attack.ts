@@ -4,7 +4,10 @@ import { type FaultyKeyServer, keyFaults, startFaultyKeyServer } from '../../sup
 import { Signer } from '../../support/key-server.ts'
 import { now } from '../../support/sign-in.ts'
 
-/** Sends a request with a token, or without one. @returns the status and the message of the error, if there is one. */
+/**
+ * Sends a request with a token, or without one. @returns the status and the message of the error,
+ * if there is one.
+ */
 type Send = (
   token: string | undefined,
 ) => Promise<readonly [status: number, problem: string | undefined]>
@@ -24,8 +27,8 @@ const faults = Object.keys(keyFaults)
 const [hanging = ''] = faults
 
 /**
- * A server's key endpoints: the main one, one that stays right, one that was never right, and one for each fault, all of
- * which go wrong once the server has their keys.
+ * A server's key endpoints: the main one, one that stays right, one that was never right, and one
+ * for each fault, all of which go wrong once the server has their keys.
  */
 export class SignInScene {
   private readonly stranger = new Signer('ES256', 'key')
@@ -87,7 +90,10 @@ export class SignInScene {
     return [undefined, ...known.map((endpoint) => endpoint.signer.sign(this.claimsOf(endpoint)))]
   }
 
-  /** The endpoint of the `at`th token: often that which the server has no key of, and one that refuses at once. */
+  /**
+   * The endpoint of the `at`th token: often that which the server has no key of, and one that
+   * refuses at once.
+   */
   private attacked(at: number): Endpoint {
     const { endpoints } = this
     const isFavourite = ({ isUnknown, fault }: Endpoint) =>
@@ -118,7 +124,10 @@ export class SignInScene {
     return 2 * this.endpoints.length
   }
 
-  /** The most fetches of one endpoint that the law allows: by schedule, tried again after failures, and for tokens. */
+  /**
+   * The most fetches of one endpoint that the law allows: by schedule, tried again after failures,
+   * and for tokens.
+   */
   fetchesMax(seconds: number): number {
     const bySchedule = 1 + seconds / 57
     const forTokens = 1 + seconds / 30

@@ -3,7 +3,9 @@ import { SignIns } from '../../../src/graphql/sign-ins.ts'
 
 type Method = (this: object, ...call: unknown[]) => unknown
 
-/** Replaces a method of a class, whether it is private or not. @returns what puts the method back. */
+/**
+ * Replaces a method of a class, whether it is private or not. @returns what puts the method back.
+ */
 function replace(
   of: { readonly prototype: object },
   name: string,

@@ -55,8 +55,8 @@ export class Simulation {
   }
 
   /**
-   * Runs all steps, then all jobs. Then compares every page of every strategy with the model. No follower of a deleted
-   * account still stores its posts.
+   * Runs all steps, then all jobs. Then compares every page of every strategy with the model. No
+   * follower of a deleted account still stores its posts.
    */
   async run(): Promise<void> {
     for (const step of this.plan.steps) await this.applyStep(step)
@@ -217,7 +217,9 @@ export class Simulation {
     await this.noteReleased()
   }
 
-  /** Updates the model with the handles that purges released, and notes which entries are removed. */
+  /**
+   * Updates the model with the handles that purges released, and notes which entries are removed.
+   */
   private async noteReleased(): Promise<void> {
     for (const [user, followers] of await noteReleased(this.processes[0], this.model)) {
       const posts = this.actors.posts.filter(({ id, author }) => {

@@ -71,8 +71,8 @@ export async function leftoversStored(
 }
 
 /**
- * Describes repeated posts and missing posts of stored timelines, at most `most`. A missing cache is no problem, and a
- * cache needs only as many posts as it has room for.
+ * Describes repeated posts and missing posts of stored timelines, at most `most`. A missing cache
+ * is no problem, and a cache needs only as many posts as it has room for.
  * @param expected the posts of every reader with a timeline.
  */
 export async function storedProblems(
@@ -110,8 +110,8 @@ export interface Compared {
 }
 
 /**
- * Compares the whole timelines of these readers, walked in pages of 3, 6, 12, ..., with those of FANOUT_ON_READ (law
- * L1).
+ * Compares the whole timelines of these readers, walked in pages of 3, 6, 12, ..., with those of
+ * FANOUT_ON_READ (law L1).
  */
 export async function comparedTimelines(
   { feed }: Services,
@@ -231,7 +231,8 @@ function own(target: object, property: string | symbol) {
 }
 
 /**
- * Holds one call, or kills its process there. @param point the label of the call and its number, like `posts.find 2`.
+ * Holds one call, or kills its process there. @param point the label of the call and its number,
+ * like `posts.find 2`.
  */
 export function holding(point: string | undefined) {
   const points: string[] = []

@@ -42,9 +42,10 @@ export class Timelines {
   ) {}
 
   /**
-   * Compares one page while deliveries wait. Its posts belong to the timeline and are in order. It lacks only posts
-   * whose delivery waits, and is then pending. FANOUT_ON_READ lacks no post.
-   * @param seen the posts of the timeline while the page was read. Default: the posts that belong to it now.
+   * Compares one page while deliveries wait. Its posts belong to the timeline and are in order. It
+   * lacks only posts whose delivery waits, and is then pending. FANOUT_ON_READ lacks no post.
+   * @param seen the posts of the timeline while the page was read. Default: the posts that belong
+   *   to it now.
    */
   async comparePage(
     services: Services,
@@ -91,8 +92,9 @@ export class Timelines {
   }
 
   /**
-   * Compares pages of one size to the end, as {@link comparePage}. A page that claims a next page has one. The next
-   * page may be empty only if it is pending and the last: it lacks a post whose delivery waits.
+   * Compares pages of one size to the end, as {@link comparePage}. A page that claims a next page
+   * has one. The next page may be empty only if it is pending and the last: it lacks a post whose
+   * delivery waits.
    */
   async compareWalk(services: Services, asked: PageRequest, limit: number, backward: boolean) {
     const isMore = ({ next, previous }: PageResult) => (backward ? previous : next) === true

@@ -5,7 +5,10 @@ import type { Services } from '../../../src/services.ts'
 import { persist } from '../../support/eventually.ts'
 import { handle, openAccounts } from '../../support/services.ts'
 
-/** What is certain of a block between two users: a write of it that is under way leaves both possible. */
+/**
+ * What is certain of a block between two users: a write of it that is under way leaves both
+ * possible.
+ */
 interface Certain {
   state: 'OPEN' | 'BLOCKED' | 'EITHER'
   changes: number
@@ -14,9 +17,10 @@ interface Certain {
 let scenes = 0
 
 /**
- * Blocks come and go between a user and an author, each by one of the processes, while the user engages with the author's
- * post through all of them.
- * @returns how many answers there were of each sort, and those that no order of the writes explains.
+ * Blocks come and go between a user and an author, each by one of the processes, while the user
+ * engages with the author's post through all of them.
+ * @returns how many answers there were of each sort, and those that no order of the writes
+ *   explains.
  */
 export async function toggleBlocks(processes: readonly Services[], toggles: number) {
   const [first] = processes as [Services]

@@ -113,7 +113,10 @@ export interface TwinPlan {
 }
 
 const [users, aheadMax] = [4, 6]
-/** The limits of lists in processes that play a plan, and of the other process: its variables differ. */
+/**
+ * The limits of lists in processes that play a plan, and of the other process: its variables
+ * differ.
+ */
 export const twinLimits: Limits = { threshold: 3, capacity: 2 }
 export const otherLimits: Limits = { threshold: 2, capacity: 1 }
 
@@ -183,8 +186,9 @@ interface Twin {
 let [scenes, beganAt] = [0, 0]
 
 /**
- * Applies a history to two equal posts: to one by a process that adds entries at once, to the other by one that reads
- * before. Answers and stored documents are equal, but for the ids. Of ids, the order is equal.
+ * Applies a history to two equal posts: to one by a process that adds entries at once, to the other
+ * by one that reads before. Answers and stored documents are equal, but for the ids. Of ids, the
+ * order is equal.
  */
 export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promise<void> {
   const { other, direct, reading } = processes
@@ -192,7 +196,8 @@ export async function playTwins(processes: TwinProcesses, plan: TwinPlan): Promi
   const people = Array.from({ length: users }, (_, n) => handle(`${scene}user-${n}`))
   const [author] = people as [UserId]
   await openAccounts(other.services, people)
-  // No clock goes back between histories, however fast they are, and no write is late, however slow the machine is.
+  // No clock goes back between histories, however fast they are, and no write is late, however slow
+  // the machine is.
   beganAt = Math.max(Date.now() + 600_000, beganAt + 10_000)
   other.clock.at = beganAt
   const twin = async (process: TwinProcess): Promise<Twin> => {

@@ -15,8 +15,8 @@ export interface DeliveryOrders {
   readonly pauseMs: number
 }
 
-// A process that runs jobs, and publishes posts if it has authors, until it is killed. It prints a line for each
-// acknowledged post.
+// A process that runs jobs, and publishes posts if it has authors, until it is killed. It prints a
+// line for each acknowledged post.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as DeliveryOrders)
 
 async function main({ env, authors, leaseMs, pauseMs }: DeliveryOrders) {

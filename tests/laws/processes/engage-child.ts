@@ -11,7 +11,9 @@ export interface Answer {
   readonly post: string
   readonly actor: string
   readonly delta: 1 | -1
-  /** `refused`: the answer says that nothing was changed. `unknown`: it says that it may have been. */
+  /**
+   * `refused`: the answer says that nothing was changed. `unknown`: it says that it may have been.
+   */
   readonly outcome: 'changed' | 'unchanged' | 'refused' | 'unknown'
   readonly id: string | undefined
 }
@@ -28,8 +30,8 @@ export interface Orders {
   readonly seed: number
 }
 
-// A process that adds and removes likes, comments and shares, `writes` times. Then it prints the answers that it
-// received in one line of JSON.
+// A process that adds and removes likes, comments and shares, `writes` times. Then it prints the
+// answers that it received in one line of JSON.
 if (process.argv[2]) await main(JSON.parse(process.argv[2]) as Orders)
 
 async function main({ uri, database, users, posts, writes, seed, ...limits }: Orders) {

@@ -46,7 +46,10 @@ async function main({ env, skewMs, hostSkewMs, worker, fault }: PollOrders): Pro
   console.log(url)
 }
 
-/** Makes this process measure a wrong clock of the database, as it would over a slow network in one direction. */
+/**
+ * Makes this process measure a wrong clock of the database, as it would over a slow network in one
+ * direction.
+ */
 function skewDatabaseClock(ms: number): void {
   const { command } = Db.prototype
   Db.prototype.command = async function (asked, options) {

@@ -31,16 +31,19 @@ export interface ChildOrders {
   readonly diesAt?: number
 }
 
-/** The last acknowledged state of each pair that only one writer changes. Null: the outcome of a write is unknown. */
+/**
+ * The last acknowledged state of each pair that only one writer changes. Null: the outcome of a
+ * write is unknown.
+ */
 export type Account = readonly (readonly [pair: string, follows: boolean | null])[]
 
 const program = compiledProgram('reconcile-child')
 const engagement = sameLimits({ threshold: 3, capacity: 2 })
 const writes = new Set(['insert', 'update', 'delete', 'findAndModify', 'commitTransaction'])
 
-// A process that prints a line when it is ready, and begins when it receives a line. With RECONCILE it reconciles
-// without end and prints each run's report. With TRAFFIC it writes at random until the next line, and then prints its
-// account.
+// A process that prints a line when it is ready, and begins when it receives a line. With RECONCILE
+// it reconciles without end and prints each run's report. With TRAFFIC it writes at random until
+// the next line, and then prints its account.
 if (process.argv[1] === program) await main(JSON.parse(process.argv[2] ?? '') as ChildOrders)
 
 async function main(orders: ChildOrders): Promise<void> {
@@ -161,7 +164,10 @@ async function anyWrite(services: Services, posts: PostRef[], dice: Dice): Promi
   }
 }
 
-/** Undefined if the work was refused, or collided for too long with drift or with the locks of a killed process. */
+/**
+ * Undefined if the work was refused, or collided for too long with drift or with the locks of a
+ * killed process.
+ */
 async function unlessRefused<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

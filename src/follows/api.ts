@@ -1,8 +1,8 @@
 import type { Api } from '../graphql/api.ts'
 import { loadedBy } from '../graphql/prices.ts'
+import { FollowUsersResolver } from './api/follow-users.resolver.ts'
 import { MutualsResolver, SuggestionsResolver } from './api/people.resolver.ts'
 import { relationResolvers } from './api/relation.resolver.ts'
-import { FollowUsersResolver } from './api/several.resolver.ts'
 import { followeesPerTransaction } from './follows.ts'
 
 export const followsApi: Api = {

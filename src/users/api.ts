@@ -1,7 +1,7 @@
-import { CreateUsersResolver } from '../follows/api/several.resolver.ts'
 import type { Api } from '../graphql/api.ts'
 import { loadedBy, profileFields } from '../graphql/prices.ts'
 import { AccountResolver } from './api/account.resolver.ts'
+import { CreateUsersResolver } from './api/create-users.resolver.ts'
 import { UserResolver } from './api/user.resolver.ts'
 import { User } from './api/user-type.ts'
 import { ViewerResolver } from './api/viewer.resolver.ts'

@@ -6,8 +6,9 @@ import {
   Payload,
   viewerOptions,
 } from '../../graphql/mutation-types.ts'
+import { TimelineEdge } from '../../timeline/api/timeline-types.ts'
 import { Viewer } from '../../users/api/viewer-type.ts'
-import { type AttachmentKind, AttachmentKindEnum, Post, TimelineEdge } from './post-type.ts'
+import { type AttachmentKind, AttachmentKindEnum, Post } from './post-type.ts'
 
 @InputType({ description: 'An attachment of a new post.' })
 export class AttachmentInput {

@@ -3,10 +3,10 @@ import { Args, Ctx, Info, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../graphql/context.ts'
 import { primeLoaders } from '../../graphql/loaders.ts'
 import { selectionOf } from '../../graphql/selection.ts'
-import { TimelineNews } from '../../posts/api/post-type.ts'
 import { presentUsers } from '../../users/api/present-users.ts'
 import { pollCursors } from './poll-cursors.ts'
 import { newsRequestOf, TimelineNewsArgs } from './timeline-args.ts'
+import { TimelineNews } from './timeline-types.ts'
 
 /** The query of clients that poll the home timeline. */
 @Resolver(() => TimelineNews)

@@ -6,10 +6,10 @@ import type { Context } from '../../graphql/context.ts'
 import { primeLoaders } from '../../graphql/loaders.ts'
 import { parsePostNodeId } from '../../graphql/node-id.ts'
 import { selectionOf } from '../../graphql/selection.ts'
-import { TimelineConnection, TimelineReason } from '../../posts/api/post-type.ts'
 import { presentTimelinePage, timelineNeedsOf } from '../../posts/api/present-posts.ts'
 import { type Reason, reasonCodes } from '../pages/reasons.ts'
 import { presentPollCursor, TimelineArgs, timelineWindowOf } from './timeline-args.ts'
+import { TimelineConnection, TimelineReason } from './timeline-types.ts'
 
 @ArgsType()
 class WhyArgs {

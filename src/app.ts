@@ -76,8 +76,7 @@ async function serve(
   for (const warning of await issuerWarnings(services.collections, config.auth)) log.warn(warning)
   const rebuilds = new RebuildWatch(services.registrations, log)
   const checkJobs = async () => {
-    await services.periodic.queueDue()
-    await rebuilds.checkStrategies()
+    await Promise.all([services.periodic.queueDue(), rebuilds.checkStrategies()])
   }
   await checkJobs()
   services.inline.start(services.tasks, log)

@@ -22,6 +22,11 @@ export interface SharedTransaction<Op, Result> {
    */
   readonly keysMax: number
   /**
+   * Asks what writes need to know from elsewhere, before their transaction holds a lock. Absent:
+   * nothing. If it rejects, it refuses all of them.
+   */
+  readonly prepare?: (ops: readonly Op[]) => Promise<void>
+  /**
    * Applies writes in order, each as if it were alone. @returns the answer of each.
    * @param repairs set for a single write of a batch that a lock or a stored unique value has
    *   stopped.
@@ -95,17 +100,20 @@ export class SharedTransactions<Op, Result> {
   }
 
   private commitTurn(batches: readonly Batch<Write<Op>>[]): Turn<Result> {
+    const prepared = this.shared.prepare?.(batches.flatMap(({ ops }) => ops.map(({ op }) => op)))
     const isApart = performance.now() < this.apartUntil
     const cold = isApart ? [] : batches.filter(({ key }) => !this.isHot(key))
     const groups = [...chunks(cold, this.shared.keysMax)].filter(({ length }) => length > 1)
     const together = new Map(
       groups.flatMap((group) => {
-        const committed = this.commitTogether(group)
+        const committed = Promise.resolve(prepared).then(() => this.commitTogether(group))
         return group.map((batch, at) => [batch, committed.then((all) => all?.[at])] as const)
       }),
     )
-    const commit = async (batch: Batch<Write<Op>>) =>
-      (await together.get(batch)) ?? this.commitKey(batch.key, batch.ops)
+    const commit = async (batch: Batch<Write<Op>>) => {
+      await prepared
+      return (await together.get(batch)) ?? this.commitKey(batch.key, batch.ops)
+    }
     const answers = batches.map((batch) => batch.inContext(() => commit(batch)))
     const isLong = sleep(turnMsMax, undefined, { ref: false })
     return { answers, next: Promise.race([Promise.allSettled(answers), isLong]) }

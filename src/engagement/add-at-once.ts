@@ -7,6 +7,7 @@ import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { TryAgain, type Tx } from '../db/transaction.ts'
 import { timeOf, type UserId } from '../lib/ids.ts'
 import {
+  type Admitted,
   type EntryParts,
   type EntryWrite,
   listKey,
@@ -31,7 +32,7 @@ const inDoubt = new WeakSet<EntryWrite>()
 export function canAddAtOnce(
   { overflowing, limits }: Pick<EntryParts, 'overflowing' | 'limits'>,
   writes: readonly EntryWrite[],
-  admitted: ReadonlySet<EntryWrite>,
+  admitted: Admitted,
 ): writes is readonly Add[] {
   const lists = new Set<string>()
   const isFree = (write: EntryWrite) => {

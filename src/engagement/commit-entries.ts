@@ -28,10 +28,13 @@ export interface EntryWrite extends PostWrite {
   readonly idempotencyKey: IdempotencyKey | undefined
 }
 
+/** Whether memory has admitted an add. A later block is concurrent with it. */
+export type Admitted = Pick<WeakSet<EntryWrite>, 'has'>
+
 /** How a batch of writes is committed. */
 export interface BatchOptions {
   /** The adds that memory has admitted: see {@link admitByMemory}. */
-  readonly admitted: ReadonlySet<EntryWrite>
+  readonly admitted: Admitted
   /** Whether damage has stopped the batch: see {@link readStates}. */
   readonly repairs: boolean
 }
@@ -132,10 +135,10 @@ export const listKey = ({ post, kind }: { post: PostRef; kind: EngagementKind })
 export async function admitByMemory(
   { admission }: Pick<EntryParts, 'admission'>,
   writes: readonly EntryWrite[],
-): Promise<ReadonlySet<EntryWrite>> {
+): Promise<readonly EntryWrite[]> {
   const adds = addsAmong(writes)
   const admitted = await admission.admitByMemory(adds)
-  return new Set(adds.flatMap(({ write }, at) => (admitted[at] ? [write] : [])))
+  return adds.flatMap(({ write }, at) => (admitted[at] ? [write] : []))
 }
 
 /** Why adds are refused. One command for accounts and one for blocks, none without adds. */

@@ -84,18 +84,18 @@ export class Engagements {
 
   constructor(private readonly parts: EngagementsParts) {
     const { transactions, collections, now } = parts
+    const admitted = new WeakSet<EntryWrite>()
     this.writes = new SharedTransactions(transactions, {
       bounds,
       keysMax: postsMax,
       now,
-      apply: async (tx, writes, repairs) => {
-        // Before the first command, and once for all: then writes that arrive together share one
-        // transaction.
-        const admitted = await admitByMemory(parts, writes)
-        return !repairs && canAddAtOnce(parts, writes, admitted)
-          ? addAtOnce(tx, parts, writes)
-          : commitEntries(tx, parts, writes, { admitted, repairs })
+      prepare: async (writes) => {
+        for (const write of await admitByMemory(parts, writes)) admitted.add(write)
       },
+      apply: (tx, writes, repairs) =>
+        !repairs && canAddAtOnce(parts, writes, admitted)
+          ? addAtOnce(tx, parts, writes)
+          : commitEntries(tx, parts, writes, { admitted, repairs }),
       lock: async (tx, _, [first]) => first && lockPost(tx, collections, first.post),
     })
   }

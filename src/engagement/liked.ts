@@ -34,7 +34,8 @@ export const likedPosts = (
     const refs = [...posts.values()]
     const [stored, shown] = await Promise.all([
       reader.entries(['likes'], refs, users),
-      visibility?.shownAmong('POST', await allPosts.factsOfProven(refs)),
+      visibility &&
+        allPosts.factsOfProven(refs).then((facts) => visibility.shownAmong('POST', facts)),
     ])
     return { confirmed: new Set(stored.map(({ id }) => id)), shown }
   },

@@ -35,9 +35,18 @@ export class PeriodicJobs {
   /**
    * Queues each job whose period is over. Of processes that call it at the same time, one queues
    * it. One command for each job that is needed, and a transaction of three for one that is due.
+   * @throws the first failure, after it has tried all jobs.
    */
   async queueDue(): Promise<void> {
-    for (const job of this.jobs) if (await job.isNeeded()) await this.queue(job)
+    const failures: unknown[] = []
+    for (const job of this.jobs) {
+      try {
+        if (await job.isNeeded()) await this.queue(job)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
   }
 
   private async queue({ kind, everyMs }: PeriodicJob): Promise<void> {
@@ -45,7 +54,8 @@ export class PeriodicJobs {
     const { meta } = collections
     const at = now()
     const last = await meta.findOne({ _id: kind }, requestTimeout)
-    if (at - Number(last?.value ?? 0) < everyMs) return
+    // A mark from the future is that of a clock that was wrong.
+    if (Math.abs(at - Number(last?.value ?? 0)) < everyMs) return
     await transactions.run(async (tx) => {
       const { session } = tx
       const current = await meta.findOne({ _id: kind }, { session })

@@ -170,16 +170,16 @@ export class Admission {
    */
   async admitByMemory(pairs: readonly Pair[]): Promise<readonly boolean[]> {
     if (pairs.length === 0 || !(await this.kept.isCurrent())) return pairs.map(() => false)
-    return Promise.all(
-      pairs.map(async ({ viewer, user }) => {
-        const [live, restrictions] = await Promise.all([
-          this.kept.live([viewer, user]),
-          this.kept.restrictions(viewer),
-        ])
-        if (!restrictions || !live.has(viewer)) return false
-        return isShown('POST', viewer, { user }, { live, restrictions })
-      }),
-    )
+    const admit = async ({ viewer, user }: Pair) => {
+      const [live, restrictions] = await Promise.all([
+        this.kept.live([viewer, user]),
+        this.kept.restrictions(viewer),
+      ])
+      if (!restrictions || !live.has(viewer)) return false
+      return isShown('POST', viewer, { user }, { live, restrictions })
+    }
+    // What cannot be read of one pair is in doubt, and says nothing about the others.
+    return Promise.all(pairs.map((pair) => admit(pair).catch(() => false)))
   }
 
   /**

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createIdempotencyKey } from '../../src/db/idempotency.ts'
 import type { PostRef, UserId } from '../../src/lib/ids.ts'
 import { labelsOf } from '../support/commands.ts'
 import { engagementProblems, sameLimits, strays } from '../support/engagement.ts'
 import { failCommand, recorded } from '../support/mongo.ts'
-import { handle, openAccounts, useServices } from '../support/services.ts'
+import { handle, openAccounts, servicesOver, useServices } from '../support/services.ts'
 
 const limits = { threshold: 3, capacity: 2 }
 const harness = useServices('collection', sameLimits(limits))
@@ -94,4 +94,51 @@ test('a like of a post that does not exist fails no like of another post', async
   ])
   expect(missing).toMatchObject({ status: 'rejected', reason: { code: 'NOT_FOUND' } })
   expect(stored).toMatchObject({ status: 'fulfilled', value: { changed: true } })
+})
+
+test('while a process asks its memory about a like of a hot post, another process adds one', async () => {
+  const { ann, ben, carl, post } = await newScene()
+  const { services, database, clock } = harness
+  {
+    // A collision makes the post hot.
+    await using _ = await failCommand(database.client, {
+      failCommands: ['update'],
+      namespace: `${database.name}.posts`,
+      errorCode: 112,
+      errorLabels: ['TransientTransactionError'],
+      times: 1,
+    })
+    await services.engagements.add('likes', ann, post)
+  }
+  let answer = (_: boolean) => {}
+  const answered = new Promise<boolean>((resolve) => {
+    answer = resolve
+  })
+  const memory = vi.spyOn(services.memory, 'isCurrent').mockReturnValueOnce(answered)
+  const waiting = services.engagements.add('likes', ben, post)
+  await vi.waitFor(() => expect(memory).toHaveBeenCalled())
+  const other = servicesOver(database, clock, sameLimits(limits))
+  expect((await other.engagements.add('likes', carl, post)).changed).toBe(true)
+  answer(true)
+  expect((await waiting).changed).toBe(true)
+  expect(memory).toHaveBeenCalledTimes(1)
+  expect(await engagementProblems(services, limits, [post])).toEqual([])
+})
+
+test('what cannot be read of one user refuses no like of another user', async () => {
+  const { author, ann, ben, carl, post } = await newScene()
+  const { engagements, collections } = harness.services
+  await harness.services.restrictions.block(author, ben)
+  // The users are not in memory yet, and their reads fail.
+  await using _ = await failCommand(harness.database.client, {
+    failCommands: ['find'],
+    namespace: `${harness.database.name}.${collections.restrictions.collectionName}`,
+    errorCode: 8000,
+    times: 1,
+  })
+  const results = await Promise.allSettled(
+    [ann, ben, carl].map((user) => engagements.add('likes', user, post)),
+  )
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(results[1]).toMatchObject({ reason: { code: 'NOT_FOUND' } })
 })

@@ -53,3 +53,22 @@ test('a check of periodic jobs that are not due costs one command each', async (
   const { commands } = await recorded(harness.database.client, () => periodic.queueDue())
   expect(labelsOf(commands)).toEqual(['read meta', 'read meta'])
 })
+
+test('after a clock that was wrong, a periodic job goes on', async () => {
+  const { meta } = harness.services.collections
+  const value = `${harness.clock.now() + 40 * 24 * hourMs}`
+  await meta.insertOne({ _id: 'test.hourly', value })
+  await createProcess().queueDue()
+  expect(await queued()).toEqual(['test.daily', 'test.hourly'])
+})
+
+test('a periodic job that fails keeps no other from its turn', async () => {
+  const failing: PeriodicJob = {
+    kind: 'test.failing',
+    everyMs: hourMs,
+    isNeeded: () => Promise.reject(new Error('cannot say')),
+  }
+  const periodic = new PeriodicJobs(harness.services, [failing, ...jobs])
+  await expect(periodic.queueDue()).rejects.toThrow('cannot say')
+  expect(await queued()).toEqual(['test.daily', 'test.hourly'])
+})

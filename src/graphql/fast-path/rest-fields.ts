@@ -6,6 +6,7 @@ import {
   OperationTypeNode,
   type SelectionNode,
 } from 'graphql'
+import { timeCursors } from '../../pages/cursor.ts'
 import { timelineNeedsOf } from '../../posts/api/present-posts.ts'
 import type { TimelinePage, TimelineRequest } from '../../timeline/pages/page.ts'
 import type { Context } from '../context.ts'
@@ -68,16 +69,20 @@ export class RestFields {
     const asked = { schema, document, contextValue: ctx, variableValues: variables }
     const { data, errors } = await execute(asked)
     const { edges = [] } = (data?.[this.timeline.key] ?? {}) as {
-      readonly edges?: readonly RestOfPost[]
+      readonly edges?: readonly Readonly<Record<string, unknown>>[]
     }
-    const areShown = edges.every((edge) => Object.values(edge).every((post) => post !== null))
-    return errors || edges.length < page.items.length || !areShown ? undefined : edges
+    const isWhole = page.items.every(({ at }, n) => {
+      const { [placeKey]: place, ...posts } = edges[n] ?? {}
+      const areShown = Object.values(posts).every((post) => post !== null)
+      return place === timeCursors.encode(at) && areShown
+    })
+    return errors || !isWhole ? undefined : (edges as readonly RestOfPost[])
   }
 
   /** The operation with these fields alone, and what it needs of a page. */
   private plan() {
     const { schema, fragments, variables } = this.scope
-    const edges = selectAs('edges', 'edges', this.selections)
+    const edges = selectAs('edges', 'edges', [place, ...this.selections])
     const nodes = this.timeline.nodes.map(
       (node): FieldNode => ({
         ...node,
@@ -108,3 +113,11 @@ const selectAs = (key: string, name: string, selections: readonly SelectionNode[
   name: { kind: Kind.NAME, value: name },
   selectionSet: { kind: Kind.SELECTION_SET, selections },
 })
+
+const placeKey = 'place'
+/** Says of which item of the page the values are. */
+const place: FieldNode = {
+  kind: Kind.FIELD,
+  alias: { kind: Kind.NAME, value: placeKey },
+  name: { kind: Kind.NAME, value: 'cursor' },
+}

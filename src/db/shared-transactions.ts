@@ -111,8 +111,10 @@ export class SharedTransactions<Op, Result> {
       }),
     )
     const commit = async (batch: Batch<Write<Op>>) => {
+      const answers = await together.get(batch)
+      if (answers) return answers
       await prepared
-      return (await together.get(batch)) ?? this.commitKey(batch.key, batch.ops)
+      return this.commitKey(batch.key, batch.ops)
     }
     const answers = batches.map((batch) => batch.inContext(() => commit(batch)))
     const isLong = sleep(turnMsMax, undefined, { ref: false })

@@ -142,3 +142,13 @@ test('what cannot be read of one user refuses no like of another user', async ()
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(results[1]).toMatchObject({ reason: { code: 'NOT_FOUND' } })
 })
+
+test('a failure to ask memory refuses the likes of its turn, and no later one', async () => {
+  const { ann, ben, post, other } = await newScene()
+  const { engagements, memory } = harness.services
+  const likeBoth = () =>
+    Promise.allSettled([engagements.add('likes', ann, post), engagements.add('likes', ben, other)])
+  vi.spyOn(memory, 'isCurrent').mockRejectedValueOnce(new Error('cannot say'))
+  expect((await likeBoth()).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect((await likeBoth()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+})

@@ -1,8 +1,10 @@
 import {
+  createContext,
   type FormEvent,
   type InputHTMLAttributes,
   type ReactNode,
   type TextareaHTMLAttributes,
+  useContext,
   useEffect,
   useId,
   useRef,
@@ -26,6 +28,9 @@ interface FormProps {
   readonly action?: ReactNode
 }
 
+/** True while a form is sent. Its fields cannot be changed then, for a refusal moves the focus to what was refused. */
+const IsSending = createContext(false)
+
 /** A page that is a form. */
 export function Form(props: FormProps) {
   const { title, heading, hint, button, problem, isSending, onSend, children, action } = props
@@ -37,7 +42,7 @@ export function Form(props: FormProps) {
     <form className="form" onSubmit={send}>
       <Heading title={title}>{heading}</Heading>
       <p className="quiet">{hint}</p>
-      {children}
+      <IsSending value={isSending === true}>{children}</IsSending>
       {problem ? (
         <p role="alert" className="over">
           {messageOf(problem)}
@@ -55,6 +60,8 @@ interface Labelled {
   readonly label: string
   /** What is wrong with the value. */
   readonly mistake?: string | undefined
+  /** Of a field that is checked while the form is used: the line of its mistake is kept free, so that nothing moves. */
+  readonly isChecked?: boolean
 }
 
 type FieldProps = Labelled &
@@ -64,11 +71,12 @@ type FieldProps = Labelled &
   )
 
 /** A field with its label. A mistake is announced, and belongs to the field. */
-export function Field({ label, mistake = '', ...input }: FieldProps) {
+export function Field({ label, mistake = '', isChecked = false, ...input }: FieldProps) {
   const id = useId()
   const mistakeId = `${id}-mistake`
   const shared = {
     id,
+    readOnly: useContext(IsSending),
     'aria-invalid': mistake !== '',
     'aria-describedby': mistake ? mistakeId : undefined,
   }
@@ -84,6 +92,8 @@ export function Field({ label, mistake = '', ...input }: FieldProps) {
         <p id={mistakeId} role="alert" className="over">
           {mistake}
         </p>
+      ) : isChecked ? (
+        <p aria-hidden className="free-line" />
       ) : null}
     </>
   )
@@ -113,6 +123,7 @@ export const HandleField = ({ mistake, suggested, onLeave }: HandleProps) => (
     spellCheck={false}
     defaultValue={suggested}
     mistake={mistake}
+    isChecked={onLeave !== undefined}
     onBlur={({ target }) => {
       const handle = toHandle(target.value)
       if (isHandle(handle)) onLeave?.(handle, () => toHandle(target.value) === handle)

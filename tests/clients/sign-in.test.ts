@@ -7,6 +7,7 @@ import { handle, openAccounts } from '../support/services.ts'
 import { hasChromium } from './chromium.ts'
 import { exampleNames, never, useSites, type Viewer } from './example.ts'
 import { ProviderSession, signInPath } from './provider.ts'
+import { holdRequests } from './routes.ts'
 
 const { environmentOf, close } = await publishKeys()
 afterAll(close)
@@ -147,6 +148,55 @@ describe.skipIf(!hasChromium).each(exampleNames)('%s', (example) => {
     await page.reload()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await alert.count()).toBe(0)
+  })
+
+  test('a press of the button counts when the check of the handle ends in the middle of it', async () => {
+    const { app, session, viewer } = await open(first)
+    const { page, alert } = viewer
+    await openAccounts(app.services, [handle('taken')])
+    session.next = { sub: 'one who presses' }
+    await signIn(viewer)
+    const { handle: field, name } = fieldsOf(viewer)
+    const button = page.getByRole('button', { name: 'Create account' })
+    /** Leaves the handle by a press of the button, which ends after the check has said so. */
+    const press = async (chosen: string, alerts: number) => {
+      const release = await holdRequests(page, 'sHandleAvailable')
+      await name.fill('Ann')
+      await field.fill(chosen)
+      await button.hover()
+      await page.mouse.down()
+      release()
+      await expect.poll(() => alert.count()).toBe(alerts)
+      await page.mouse.up()
+    }
+    await press('taken', 1)
+    await expect.poll(() => viewer.traffic.take().operations.join()).toContain('CreateUser')
+    await press('ann', 0)
+    await page.getByText('No posts yet').waitFor()
+  })
+
+  test('what is typed while a form is sent goes to no field, for a refusal moves the focus', async () => {
+    const { app, session, viewer } = await open(first)
+    const { page, alert } = viewer
+    await openAccounts(app.services, [handle('taken')])
+    session.next = { sub: 'one who types' }
+    await signIn(viewer)
+    const fields = fieldsOf(viewer)
+    await fields.handle.fill('taken')
+    await fields.name.fill('Ann')
+    await alert.waitFor()
+    const release = await holdRequests(page, 'CreateUser')
+    await page.getByRole('button', { name: 'Create account' }).click()
+    const type = () => page.keyboard.type('abc')
+    await page.getByRole('textbox', { name: 'Name' }).focus()
+    await type()
+    release()
+    const isFocused = () => fields.handle.evaluate((field) => field === document.activeElement)
+    await expect.poll(isFocused).toBe(true)
+    expect(await fields.name.inputValue()).toBe('Ann')
+    expect(await fields.handle.inputValue()).toBe('taken')
+    await type()
+    expect(await fields.handle.inputValue()).toContain('abc')
   })
 
   test.each(others)('a viewer with tokens of %s signs in, signs up and posts', async (name) => {

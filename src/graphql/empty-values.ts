@@ -10,6 +10,8 @@ import {
   typeFromAST,
   type VariableDefinitionNode,
 } from 'graphql'
+import { profileLeaves } from '../entities/account.ts'
+import { givenLeaves } from '../entities/leaves.ts'
 
 // Clients of some languages send "", 0 and [] for what was not set. Here is the one rule for all
 // arguments and input fields that may be absent: an empty value, and null, means absent.
@@ -17,9 +19,9 @@ import {
 /** Fields whose empty value means something else, each with its meaning. */
 export const meaningfulEmpties: Readonly<Record<string, string>> = {
   'UpdateUserInput.name': 'refused, because an account always has a name',
-  'UpdateUserInput.bio': 'removes the bio',
-  'UpdateUserInput.avatarUrl': 'removes the picture',
-  'UpdateUserInput.bannerUrl': 'removes the picture',
+  ...Object.fromEntries(
+    givenLeaves(profileLeaves).map(([name]) => [`UpdateUserInput.${name}`, 'removes the value']),
+  ),
 }
 
 /**

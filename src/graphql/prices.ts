@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from 'graphql'
-import { optionalFields } from '../users/profile.ts'
+import { profileLeaves } from '../entities/account.ts'
+import { namesOf } from '../entities/leaves.ts'
 
 /** What one value of a response costs. All other prices are multiples of it. */
 export const valuePrice = 1
@@ -41,7 +42,7 @@ export const fanOutsOfTimeline = 3
 export const mutationCommands = 14
 
 /** The fields of User that are read from the account. */
-export const profileFields = ['handle', 'name', ...optionalFields, 'createdAt'] as const
+export const profileFields = ['handle', 'name', ...namesOf(profileLeaves), 'createdAt'] as const
 
 /** What several fields of an object need. */
 export interface Load {

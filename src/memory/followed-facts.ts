@@ -1,4 +1,6 @@
-import { accountFields, type CollectionName, postFactFields } from '../db/collections.ts'
+import { accountFields, type CollectionName } from '../db/collections.ts'
+import { namesOf } from '../entities/leaves.ts'
+import { postLeaves, postParts } from '../entities/post.ts'
 import type { Followed } from './followed.ts'
 
 /**
@@ -16,7 +18,7 @@ export const followedFacts = [
   {
     collection: 'posts',
     inserts: true,
-    updates: [...postFactFields.filter((name) => name !== '_id'), 'text', 'facets', 'attachments'],
+    updates: ['author', ...namesOf(postLeaves), ...namesOf(postParts)],
     carries: ['author'],
   },
   { collection: 'users', inserts: false, updates: 'all', carries: [] },

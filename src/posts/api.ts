@@ -1,3 +1,5 @@
+import { namesOf } from '../entities/leaves.ts'
+import { postLeaves, postParts } from '../entities/post.ts'
 import type { Api } from '../graphql/api.ts'
 import { loadedBy } from '../graphql/prices.ts'
 import { PostResolver } from './api/post.resolver.ts'
@@ -9,7 +11,10 @@ export const postsApi: Api = {
   types: [Post],
   prices: {
     loads: {
-      ...loadedBy({ name: 'content', commands: 1 }, 'Post', ['text', 'facets', 'attachments']),
+      ...loadedBy({ name: 'content', commands: 1 }, 'Post', [
+        ...namesOf(postLeaves),
+        ...namesOf(postParts),
+      ]),
       ...loadedBy({ name: 'stats', commands: 1 }, 'PostConnection', ['totalCount']),
     },
     // Of the mentioned users, with what hides them.

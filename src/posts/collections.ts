@@ -1,7 +1,9 @@
 import { collectionOf } from '../db/collection-spec.ts'
 import type { ObjectId } from '../db/mongo.ts'
-import { count, id, list, object, type Shape, set, text, whole } from '../db/shape.ts'
+import { id, list, object, type Shape, set, text, whole } from '../db/shape.ts'
 import { type EngagementKind, kinds, perKind } from '../engagement/kinds.ts'
+import { namesOf, shapesOf, type ValuesOf } from '../entities/leaves.ts'
+import { facetsShape, postLeaves, postParts } from '../entities/post.ts'
 import type { PostRef } from '../lib/ids.ts'
 
 export interface AttachmentDoc {
@@ -45,10 +47,11 @@ export interface EngagementDoc {
 export type PerKind = Readonly<Partial<Record<EngagementKind, number>>>
 
 /** A post. Its `_id` contains its time and is its position in every timeline. */
-export interface PostDoc extends Readonly<Partial<Record<EngagementKind, EngagementDoc[]>>> {
+export interface PostDoc
+  extends Readonly<Partial<Record<EngagementKind, EngagementDoc[]>>>,
+    ValuesOf<typeof postLeaves> {
   readonly _id: ObjectId
   readonly author: string
-  readonly text: string
   /**
    * Absent if a repair removed malformed ones. They are found in the text then, and name no
    * accounts.
@@ -69,35 +72,30 @@ export interface PostDoc extends Readonly<Partial<Record<EngagementKind, Engagem
   readonly guard?: number
 }
 
-/**
- * What rules of visibility know of an existing post. With a further field, reads of existing posts
- * are no longer covered.
- */
-export const postFactFields = ['_id', 'author'] as const satisfies readonly (keyof PostDoc)[]
+type PostFactName = {
+  [Name in keyof typeof postLeaves]: (typeof postLeaves)[Name] extends { isFact: true }
+    ? Name
+    : never
+}[keyof typeof postLeaves]
 
-type PostFactField = (typeof postFactFields)[number]
+/** What rules of visibility know of an existing post. */
+export const postFactFields: readonly ('_id' | 'author' | PostFactName)[] = [
+  ...(['_id', 'author'] as const),
+  ...(namesOf(postLeaves).filter((name) => 'isFact' in postLeaves[name]) as PostFactName[]),
+]
+
 declare const isComplete: unique symbol
 /**
  * An existing post with all {@link postFactFields}. Only `post.ts` makes one, so that no rule lacks
  * a field of it.
  */
 export type PostFacts = PostRef &
-  Readonly<Pick<PostDoc, Exclude<PostFactField, '_id' | 'author'>>> & {
+  Readonly<Pick<PostDoc, PostFactName>> & {
     readonly [isComplete]: true
   }
 
-const facets = list(
-  object(
-    { kind: { enum: ['MENTION', 'HASHTAG', 'LINK'] }, start: count, end: count },
-    { account: text },
-  ),
-)
-const attachments = list(
-  object(
-    { url: text, kind: { enum: ['IMAGE', 'VIDEO', 'LINK'] } },
-    { alt: text, width: count, height: count, blurhash: text },
-  ),
-)
+const postShapes = shapesOf(postLeaves)
+const facets = facetsShape
 /** An entry of any list. */
 export const entryShape = object({ _id: id, actor: text }, { place: id, text, facets })
 const entryWithText = object({ _id: id, actor: text, text }, { place: id, facets })
@@ -118,10 +116,10 @@ export const postCollections = {
     shardKey: { author: 1, _id: 1 },
     accountIn: 'whole',
     shape: object(
-      { _id: id, author: text, text },
+      { _id: id, author: text, ...postShapes.required },
       {
-        facets,
-        attachments,
+        ...postShapes.optional,
+        ...postParts,
         ...perKind((kind) => list(entryShapes[kind])),
         counts: object(
           {},

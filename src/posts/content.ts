@@ -1,9 +1,18 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AttachmentDoc } from '../db/collections.ts'
+import {
+  checkText,
+  checkUrl,
+  type GivenOf,
+  leafChecks,
+  namesOf,
+  type ValuesOf,
+  valuesOf,
+} from '../entities/leaves.ts'
+import { postLeaves, textRules } from '../entities/post.ts'
 import { badInput, badInputs, checkAll, checkEach, type WrongArgument } from '../errors.ts'
-import { checkedText, isBlank, type TextRules, visibleText } from '../lib/text.ts'
-import { checkedUrl } from '../lib/url.ts'
+import { isBlank, type TextRules, visibleText } from '../lib/text.ts'
 import type { Handles } from '../users/handles.ts'
 import { blurhashProblem } from './blurhash.ts'
 import { type Facet, findFacets, nameFacets } from './facets.ts'
@@ -17,8 +26,7 @@ export type GivenAttachment = Pick<Attachment, 'url' | 'kind'> & {
 }
 
 /** The content of a post, as its author wrote it. */
-export interface Content {
-  readonly text: string
+export interface Content extends ValuesOf<typeof postLeaves> {
   readonly attachments: readonly Attachment[]
   /**
    * Of the text. Undefined while validators check the content, and if what is stored cannot be
@@ -26,6 +34,13 @@ export interface Content {
    */
   readonly facets?: readonly Facet[] | undefined
 }
+
+/** The content of a post, as a client gives it. */
+export type GivenContent = GivenOf<typeof postLeaves> & {
+  readonly attachments?: readonly GivenAttachment[] | undefined
+}
+
+const textNames = namesOf(postLeaves).filter((name) => postLeaves[name].type === 'text')
 
 /**
  * A problem of a post's content, for its author: of the text, or of the part that `at` names, e.g.
@@ -37,13 +52,6 @@ export type ContentProblem = string | { readonly at: string; readonly problem: s
 export type ContentValidator = (content: Content) => ContentProblems | Promise<ContentProblems>
 type ContentProblems = ContentProblem | readonly ContentProblem[] | undefined
 
-/** The rules of the text of a post, and of a comment. */
-export const textRules: TextRules = {
-  form: 'lines',
-  mayBeBlank: true,
-  graphemesMax: 300,
-  bytesMax: 3_000,
-}
 /** The rules of an alternative text. */
 export const altRules: TextRules = { ...textRules, graphemesMax: 2_000, bytesMax: 12_000 }
 /** Number of attachments of a post. */
@@ -71,11 +79,12 @@ function blockedWordsValidator(blockedWords: readonly string[]): ContentValidato
     const words = spelled(text)
     return phrases.some((phrase) => words.includes(phrase))
   }
-  return ({ text, attachments }) => {
-    const texts = [{ at: 'text', text }].concat(
-      attachments.map(({ alt }, at) => ({ at: `attachments.${at}.alt`, text: alt ?? '' })),
-    )
-    return texts.filter((one) => isRefused(one.text)).map(({ at }) => ({ at, problem }))
+  return (content) => {
+    const texts = [
+      ...textNames.map((at) => ({ at, text: content[at] })),
+      ...content.attachments.map(({ alt }, at) => ({ at: `attachments.${at}.alt`, text: alt })),
+    ]
+    return texts.filter((one) => isRefused(one.text ?? '')).map(({ at }) => ({ at, problem }))
   }
 }
 
@@ -122,13 +131,14 @@ const sentenceOf = (cause: unknown): string =>
  *   validators find.
  */
 export async function checkContent(
-  input: { readonly text: string; readonly attachments?: readonly GivenAttachment[] | undefined },
+  { attachments = [], ...leaves }: GivenContent,
   validators: readonly ContentValidator[],
 ): Promise<Content> {
-  const content: Content = checkAll({
-    text: () => checked('input.text', input.text, textRules),
-    attachments: () => checkAttachments(input.attachments ?? []),
+  const checked = checkAll({
+    ...leafChecks(postLeaves, leaves),
+    attachments: () => checkAttachments(attachments),
   })
+  const content: Content = { ...valuesOf(postLeaves, checked), attachments: checked.attachments }
   const wrong: WrongArgument[] = []
   for (const validate of validators) {
     for (const found of [(await validate(content)) ?? []].flat()) {
@@ -159,12 +169,6 @@ export async function resolveMentions(
   return { ...content, facets: resolved }
 }
 
-function checked(argument: string, given: string, rules: TextRules): string {
-  const { text, problem } = checkedText(given, rules)
-  if (problem !== undefined) throw badInput(argument, problem)
-  return text
-}
-
 function checkAttachments(attachments: readonly GivenAttachment[]): Attachment[] {
   if (attachments.length > attachmentsMax) {
     throw badInput('input.attachments', `must contain at most ${attachmentsMax} attachments`)
@@ -178,7 +182,7 @@ function checkAttachment(argument: string, attachment: GivenAttachment): Attachm
   const { kind, alt, width, height, blurhash } = attachment
   const { url, ...more } = checkAll({
     url: () => checkUrl(`${argument}.url`, attachment.url),
-    ...(alt != null && { alt: () => checked(`${argument}.alt`, alt, altRules) }),
+    ...(alt != null && { alt: () => checkText(`${argument}.alt`, alt, altRules) }),
     ...(width != null && { width: () => checkPixels(`${argument}.width`, width) }),
     ...(height != null && { height: () => checkPixels(`${argument}.height`, height) }),
     ...(blurhash != null && { blurhash: () => checkBlurhash(`${argument}.blurhash`, blurhash) }),
@@ -195,10 +199,4 @@ function checkBlurhash(argument: string, hash: string): string {
   const problem = blurhashProblem(hash)
   if (problem) throw badInput(argument, problem)
   return hash
-}
-
-function checkUrl(argument: string, given: string): string {
-  const { url, problem } = checkedUrl(given)
-  if (problem !== undefined) throw badInput(argument, problem)
-  return url
 }

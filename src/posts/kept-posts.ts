@@ -1,3 +1,5 @@
+import { namesOf } from '../entities/leaves.ts'
+import { postLeaves } from '../entities/post.ts'
 import type { PostRef } from '../lib/ids.ts'
 import { type Filling, KeptValues } from '../memory/kept-values.ts'
 import type { ProcessMemory } from '../memory/process-memory.ts'
@@ -84,9 +86,10 @@ export class KeptPosts {
 }
 
 function bytesOf({ post, renderings }: KeptPost): number {
-  const { text, attachments, facets = [] } = post
+  const { attachments, facets = [] } = post
+  const texts = namesOf(postLeaves).reduce((sum, name) => sum + String(post[name] ?? '').length, 0)
   const rendered = [...renderings]
     .flatMap(([by, texts]) => [by, ...texts])
     .reduce((sum, one) => sum + 2 * one.length + 50, 0)
-  return 800 + 2 * text.length + 300 * (attachments.length + facets.length) + rendered
+  return 800 + 2 * texts + 300 * (attachments.length + facets.length) + rendered
 }

@@ -2,6 +2,8 @@ import { type PerKind, type PostDoc, type PostFacts, postFactFields } from '../d
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { type CountField, countFields } from '../engagement/kinds.ts'
+import { namesOf, valuesOf } from '../entities/leaves.ts'
+import { postLeaves, postParts } from '../entities/post.ts'
 import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Content } from './content.ts'
 
@@ -14,10 +16,7 @@ export interface Post extends PostFacts, Content, Readonly<Record<CountField, nu
 const furtherFacts = postFactFields.filter((name) => name !== '_id' && name !== 'author')
 
 /** What is read of a post: never the lists within it, which would make popular posts dear. */
-export const contentFields = [
-  ...(['text', 'facets', 'attachments', 'counts'] as const),
-  ...furtherFacts,
-] as const
+export const contentFields = [...namesOf(postLeaves), ...namesOf(postParts), 'counts'] as const
 const projectionOf = (fields: readonly (keyof PostDoc)[]): Readonly<Record<string, 1>> =>
   Object.fromEntries(['author', ...fields].map((name) => [name, 1]))
 /** The same as a projection. */
@@ -49,17 +48,17 @@ export const provenPost = (post: PostRef): PostFacts | undefined =>
 /** The post of a document. Undefined if it cannot be shown: its document is malformed. */
 export function toPost(doc: ContentDoc): Post | undefined {
   const facts = factsOf(doc)
-  const { text, attachments } = doc
-  const hasNone = attachments === undefined || attachments === null
-  if (text === undefined || !fieldsConform('posts', { text, ...(!hasNone && { attachments }) }))
+  const leaves = valuesOf(postLeaves, doc)
+  const attachments = doc.attachments ?? []
+  if (leaves.text === undefined || !fieldsConform('posts', { ...leaves, attachments }))
     return undefined
   const facets =
     doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined
   return {
     ...facts,
-    text,
+    ...leaves,
     ...(facets ? { facets } : {}),
-    attachments: attachments ?? [],
+    attachments,
     createdAt: timeOf(facts.id),
     ...countsOf(doc.counts),
   }
@@ -69,7 +68,7 @@ export function toPost(doc: ContentDoc): Post | undefined {
 export const toPostDoc = ({ id, author }: PostRef, content: Content): PostDoc => ({
   _id: toObjectId(id),
   author,
-  text: content.text,
+  ...valuesOf(postLeaves, content),
   ...(content.facets ? { facets: content.facets } : {}),
   ...(content.attachments.length > 0 ? { attachments: [...content.attachments] } : {}),
 })

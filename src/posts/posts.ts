@@ -25,7 +25,7 @@ import {
   type Content,
   type ContentValidator,
   checkContent,
-  type GivenAttachment,
+  type GivenContent,
   resolveMentions,
 } from './content.ts'
 import {
@@ -55,11 +55,6 @@ export interface PostsParts extends PublishingParts {
   readonly validators: readonly ContentValidator[]
   /** The database's clock, in milliseconds since 1970. */
   readonly now: () => number
-}
-
-type GivenContent = {
-  readonly text: string
-  readonly attachments?: readonly GivenAttachment[] | undefined
 }
 
 /** The post of a mutation. `isRepeat` is set if an earlier request created it. */
@@ -135,7 +130,7 @@ export class Posts {
    * The content in its stored form. @throws {DomainError} BAD_USER_INPUT that names what a
    * validator refuses.
    */
-  async checkContent(given: Parameters<typeof checkContent>[0]): Promise<Content> {
+  async checkContent(given: GivenContent): Promise<Content> {
     return checkContent(given, this.parts.validators)
   }
 

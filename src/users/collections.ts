@@ -1,6 +1,8 @@
 import { collectionOf } from '../db/collection-spec.ts'
 import type { ObjectId } from '../db/mongo.ts'
 import { date, id, list, object, text, whole } from '../db/shape.ts'
+import { accountFacts, profileLeaves } from '../entities/account.ts'
+import { namesOf, shapesOf, type ValuesOf } from '../entities/leaves.ts'
 
 /** A handle that an account gave up, and that no other account may take until a time. */
 export interface FormerHandle {
@@ -12,27 +14,26 @@ export interface FormerHandle {
  * An account. A deleted account has no profile, and keeps its handles and its subject until the
  * purge ends.
  */
-export interface UserDoc {
+export interface UserDoc extends ValuesOf<typeof profileLeaves> {
   readonly _id: string
   readonly handle: string
   readonly formerHandles?: readonly FormerHandle[]
   /** The key of its subject, see `subjectKey`. */
   readonly subject: string
   readonly name?: string
-  readonly bio?: string
-  readonly avatarUrl?: string
-  readonly bannerUrl?: string
   readonly createdAt: Date
   readonly deletedAt?: Date
   /** When no write of a deleted account is under way any more. Absent before its removal begins. */
   readonly settlesAt?: Date
 }
 
+type AccountFacts = ValuesOf<typeof accountFacts>
+
 /**
  * The counters of a live user. A deleted user has none. Every write that adds an edge or a post
  * changes this document, so such a write collides with a deletion or a block.
  */
-export interface UserStatsDoc {
+export interface UserStatsDoc extends AccountFacts {
   readonly _id: string
   readonly followers: number
   readonly following: number
@@ -69,20 +70,21 @@ export interface SubjectDoc {
   readonly until?: Date
 }
 
-/**
- * What rules of visibility know of a live account. With a further field, reads of accounts are no
- * longer covered.
- */
-export const accountFields = ['_id'] as const satisfies readonly (keyof UserStatsDoc)[]
+/** What rules of visibility know of a live account. */
+export const accountFields: readonly ('_id' | keyof AccountFacts)[] = [
+  '_id',
+  ...namesOf(accountFacts),
+]
 
 declare const isComplete: unique symbol
 /**
  * All {@link accountFields} of a live account. Only `stats.ts` makes one, so that no rule lacks a
  * field of it.
  */
-export type Account = Readonly<Pick<UserStatsDoc, (typeof accountFields)[number]>> & {
-  readonly [isComplete]: true
-}
+export type Account = Pick<UserStatsDoc, '_id'> &
+  AccountFacts & {
+    readonly [isComplete]: true
+  }
 
 /** What accounts store. */
 export const accountCollections = {
@@ -95,9 +97,7 @@ export const accountCollections = {
       { _id: text, handle: text, subject: text, createdAt: date },
       {
         name: text,
-        bio: text,
-        avatarUrl: text,
-        bannerUrl: text,
+        ...shapesOf(profileLeaves).optional,
         deletedAt: date,
         settlesAt: date,
         formerHandles: list(object({ handle: text, until: date })),
@@ -126,7 +126,7 @@ export const accountCollections = {
     accountIn: 'whole',
     shape: object(
       { _id: text, followers: whole, following: whole, posts: whole },
-      { guard: whole, repairs: whole, imported: id },
+      { ...shapesOf(accountFacts).optional, guard: whole, repairs: whole, imported: id },
     ),
   }),
 }

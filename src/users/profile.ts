@@ -1,18 +1,25 @@
 import type { UserDoc } from '../db/collections.ts'
 import { conforms } from '../db/shape.ts'
 import { shapes } from '../db/shapes.ts'
+import { profileLeaves } from '../entities/account.ts'
+import {
+  checkText,
+  type GivenOf,
+  leafChecks,
+  namesOf,
+  type ValuesOf,
+  valuesOf,
+} from '../entities/leaves.ts'
 import { badInput, checkAll } from '../errors.ts'
 import type { Handle, UserId } from '../lib/ids.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
-import { checkedUrl } from '../lib/url.ts'
 import { nameProblem, type ReservedNames } from './names.ts'
 
 /** The fields of a profile that an account may lack. */
-export const optionalFields = ['bio', 'avatarUrl', 'bannerUrl'] as const
-type OptionalField = (typeof optionalFields)[number]
+export const optionalFields = namesOf(profileLeaves)
 
 /** An account. */
-export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
+export interface User extends ValuesOf<typeof profileLeaves> {
   readonly id: UserId
   readonly handle: Handle
   readonly name: string
@@ -22,7 +29,7 @@ export interface User extends Readonly<Partial<Record<OptionalField, string>>> {
 /**
  * The profile of an account. An absent field is not changed. Null, or an empty text, removes it.
  */
-export interface Profile extends Readonly<Partial<Record<OptionalField, string | null>>> {
+export interface Profile extends GivenOf<typeof profileLeaves> {
   readonly name?: string | undefined
 }
 
@@ -31,8 +38,6 @@ export type NewProfile = Profile & { readonly name: string; readonly handle?: Ha
 
 /** The rules of a display name. */
 export const nameRules: TextRules = { form: 'line', graphemesMax: 64, bytesMax: 640 }
-/** The rules of a bio. */
-export const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
 
 /**
  * The given fields of a new account in their stored form. Sends no command.
@@ -42,13 +47,11 @@ export const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax:
 export function checkProfile(
   reserved: ReservedNames,
   handle: Handle | undefined,
-  { name, bio, avatarUrl, bannerUrl }: Profile,
+  { name, ...leaves }: Profile,
 ): Profile {
   return checkAll({
     ...(name !== undefined && { name: () => checkName(reserved, handle, name) }),
-    ...(bio !== undefined && { bio: () => (bio ? trimmed('input.bio', bio, bioRules) : null) }),
-    ...(avatarUrl !== undefined && { avatarUrl: () => checkUrl('input.avatarUrl', avatarUrl) }),
-    ...(bannerUrl !== undefined && { bannerUrl: () => checkUrl('input.bannerUrl', bannerUrl) }),
+    ...leafChecks(profileLeaves, leaves),
   })
 }
 
@@ -63,7 +66,7 @@ export function isReservedName(reserved: ReservedNames, name: string): boolean {
  * its name.
  */
 function checkName(reserved: ReservedNames, handle: Handle | undefined, name: string): string {
-  const checked = trimmed('input.name', name, nameRules)
+  const checked = checkText('input.name', name.trim(), nameRules)
   const problem = nameProblem(checked)
   if (problem) throw badInput('input.name', problem)
   if (reserved.has(checked) && !(handle && reserved.has(handle))) {
@@ -72,24 +75,9 @@ function checkName(reserved: ReservedNames, handle: Handle | undefined, name: st
   return checked
 }
 
-function trimmed(argument: string, given: string, rules: TextRules): string {
-  const { text, problem } = checkedText(given.trim(), rules)
-  if (problem !== undefined) throw badInput(argument, problem)
-  return text
-}
-
-function checkUrl(argument: string, given: string | null): string | null {
-  if (given === null || given === '') return null
-  const { url, problem } = checkedUrl(given)
-  if (problem !== undefined) throw badInput(argument, problem)
-  return url
-}
-
 /** The optional fields that have a value. */
-export const presentFields = (profile: Pick<Profile, OptionalField>) =>
-  Object.fromEntries(
-    optionalFields.flatMap((field) => (profile[field] == null ? [] : [[field, profile[field]]])),
-  ) as Pick<User, OptionalField>
+export const presentFields = (profile: GivenOf<typeof profileLeaves>) =>
+  valuesOf(profileLeaves, profile)
 
 /** The documents of the accounts among `ids`. */
 export const hasAccount = (ids: readonly UserId[]) => ({

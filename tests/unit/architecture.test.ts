@@ -33,6 +33,7 @@ const order = [
   ],
   ['metrics', 'tracing'],
   ['db/collection-spec.ts', 'db/mongo.ts', 'db/shape.ts'],
+  ['entities'],
   ['collections.ts'],
   ['db'],
   ['memory'],

@@ -6,6 +6,9 @@ import {
   type EngagementKind,
   viewerFields,
 } from '../../engagement/kinds.ts'
+import { profileLeaves } from '../../entities/account.ts'
+import { namesOf } from '../../entities/leaves.ts'
+import { postLeaves } from '../../entities/post.ts'
 import type { UserId } from '../../lib/ids.ts'
 import { timeOf } from '../../lib/ids.ts'
 import { nameFacets } from '../../posts/facets.ts'
@@ -151,13 +154,22 @@ const partsOfPost =
     }
     const value = postValues[name]
     if (!value) throw new Unplanned()
-    return [{ shared: ({ post }) => JSON.stringify(value(post)) }]
+    return [{ shared: ({ post }) => JSON.stringify(value(post) ?? null) }]
   }
 
-const postValues: Readonly<Record<string, (post: Post) => string>> = {
+/** What reads each leaf of a table, as JSON shows it. */
+const leavesOf = <Table extends object>(table: Table) =>
+  Object.fromEntries(
+    namesOf(table).map((name) => [
+      name,
+      (of: { readonly [Name in keyof Table]?: unknown }) => of[name],
+    ]),
+  )
+
+const postValues: Readonly<Record<string, (post: Post) => unknown>> = {
+  ...leavesOf(postLeaves),
   __typename: () => 'Post',
   id: postNodeId,
-  text: ({ text }) => text,
   createdAt: ({ id }) => timeOf(id).toISOString(),
 }
 
@@ -170,14 +182,12 @@ function partsOfAuthor({ name }: Field): readonly AuthorPart[] {
   return [{ shared: ({ author }) => JSON.stringify(value(author) ?? null) }]
 }
 
-const authorValues: Readonly<Record<string, (author: User) => string | undefined>> = {
+const authorValues: Readonly<Record<string, (author: User) => unknown>> = {
+  ...leavesOf(profileLeaves),
   __typename: () => 'User',
   id: ({ id }) => userNodeId(id),
   handle: ({ handle }) => handle,
   name: ({ name }) => name,
-  bio: ({ bio }) => bio,
-  avatarUrl: ({ avatarUrl }) => avatarUrl,
-  bannerUrl: ({ bannerUrl }) => bannerUrl,
   createdAt: ({ createdAt }) => createdAt.toISOString(),
 }
 

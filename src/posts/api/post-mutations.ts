@@ -1,4 +1,6 @@
 import { Field, ID, InputType, Int, ObjectType } from 'type-graphql'
+import { givenLeaves, valuesOf } from '../../entities/leaves.ts'
+import { postLeaves } from '../../entities/post.ts'
 import {
   ChangePayload,
   MutationInput,
@@ -6,8 +8,10 @@ import {
   Payload,
   viewerOptions,
 } from '../../graphql/mutation-types.ts'
+import { addLeaves } from '../../graphql/types/leaf.ts'
 import { TimelineEdge } from '../../timeline/api/timeline-types.ts'
 import { Viewer } from '../../users/api/viewer-type.ts'
+import type { GivenContent } from '../content.ts'
 import { type AttachmentKind, AttachmentKindEnum, Post } from './post-type.ts'
 
 @InputType({ description: 'An attachment of a new post.' })
@@ -46,18 +50,25 @@ export class AttachmentInput {
 
 @InputType({ description: 'Input of createPost.' })
 export class CreatePostInput extends MutationInput {
-  @Field(() => String, {
-    description:
-      'The text of the post, at most 300 characters and 3,000 bytes. It may be empty if the post has an attachment.',
-  })
-  readonly text!: string
-
   @Field(() => [AttachmentInput], {
     nullable: true,
     description: 'The attachments of the post, at most four.',
   })
   readonly attachments?: readonly AttachmentInput[] | null
 }
+addLeaves(
+  CreatePostInput,
+  givenLeaves(postLeaves).map(([name, row]) => [
+    name,
+    { ...row, description: `${row.description}.` },
+  ]),
+)
+
+/** The content in the input of createPost. */
+export const contentOf = (input: CreatePostInput): GivenContent => ({
+  ...valuesOf(postLeaves, input),
+  attachments: input.attachments ?? [],
+})
 
 /** The base of the inputs of mutations on a post. */
 @InputType()

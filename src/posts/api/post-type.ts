@@ -1,7 +1,9 @@
 import { Field, ID, Int, ObjectType, registerEnumType } from 'type-graphql'
 import { kinds, publicKinds } from '../../engagement/kinds.ts'
+import { postLeaves } from '../../entities/post.ts'
 import { countedConnectionOf, edgeOf, Node } from '../../graphql/types/common.ts'
 import { GraphQLDateTime } from '../../graphql/types/date-time.ts'
+import { addLeaves } from '../../graphql/types/leaf.ts'
 import type { PostRef } from '../../lib/ids.ts'
 import { User } from '../../users/api/user-type.ts'
 import { facetsDescription, TextFacet } from './text-facet-type.ts'
@@ -50,11 +52,6 @@ export class Post extends Node {
   @Field(() => User, { description: 'The author of the post.' })
   readonly author!: User
 
-  @Field(() => String, {
-    description: 'The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC.',
-  })
-  readonly text!: string
-
   @Field(() => [TextFacet], { description: facetsDescription('post') })
   readonly facets!: readonly TextFacet[]
 
@@ -75,6 +72,7 @@ export class Post extends Node {
   readonly ref!: PostRef
 }
 
+addLeaves(Post, Object.entries(postLeaves))
 for (const kind of publicKinds) {
   const { field, description } = kinds[kind].public.count
   Field(() => Int, { description })(Post.prototype, field)

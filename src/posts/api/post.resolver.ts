@@ -8,6 +8,7 @@ import { timeCursors } from '../../pages/cursor.ts'
 import {
   CreatePostInput,
   CreatePostPayload,
+  contentOf,
   DeletePostInput,
   DeletePostPayload,
 } from './post-mutations.ts'
@@ -26,7 +27,7 @@ export class PostResolver {
     @Ctx() ctx: Context,
     @Info() info: GraphQLResolveInfo,
   ) {
-    const content = { text: input.text, attachments: input.attachments ?? [] }
+    const content = contentOf(input)
     const { posts } = ctx.services
     const { post, ...result } = await mutate(ctx, 'createPost', input, {
       check: () => posts.checkContent(content),

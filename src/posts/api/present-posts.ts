@@ -9,6 +9,8 @@ import {
   viewerFields,
 } from '../../engagement/kinds.ts'
 import type { Engagement } from '../../engagement/reader.ts'
+import { namesOf } from '../../entities/leaves.ts'
+import { postLeaves } from '../../entities/post.ts'
 import { connectionFrom, connectionWith } from '../../graphql/connection.ts'
 import type { Context } from '../../graphql/context.ts'
 import { engagementNodeId, postNodeId } from '../../graphql/node-id.ts'
@@ -121,9 +123,6 @@ class PresentedPost {
   get createdAt() {
     return timeOf(this.post.id)
   }
-  get text() {
-    return this.post.text
-  }
   get author() {
     return this.shown.author
   }
@@ -135,6 +134,13 @@ class PresentedPost {
   }
 
   static {
+    for (const field of namesOf(postLeaves)) {
+      Object.defineProperty(PresentedPost.prototype, field, {
+        get(this: PresentedPost) {
+          return this.post[field]
+        },
+      })
+    }
     for (const field of countFields.keys()) {
       Object.defineProperty(PresentedPost.prototype, field, {
         get(this: PresentedPost) {

@@ -1,4 +1,6 @@
 import { type ClassType, Extensions, Field, ID, InputType, ObjectType } from 'type-graphql'
+import { profileLeaves } from '../../entities/account.ts'
+import { givenLeaves } from '../../entities/leaves.ts'
 import {
   ChangePayload,
   MutationInput,
@@ -9,13 +11,17 @@ import {
   usersMax,
   viewerOptions,
 } from '../../graphql/mutation-types.ts'
+import { addLeaves } from '../../graphql/types/leaf.ts'
 import { handleRule } from '../../lib/ids.ts'
 import { User } from './user-type.ts'
 import { Viewer } from './viewer-type.ts'
 
-const urlRule = 'an http or https URL of at most 2,048 characters'
-const avatarDescription = `The picture of the user, ${urlRule}`
-const bannerDescription = `The wide picture above the profile, ${urlRule}`
+/** The fields of a profile as those of an input, each with what else its description says. */
+const profileInputs = (more: string) =>
+  givenLeaves(profileLeaves).map(
+    ([name, { type, description }]) =>
+      [name, { type, description: `${description}.${more}` }] as const,
+  )
 
 /** The inputs with the profile of a new account. */
 function withNewProfile(Base: ClassType<object>, defaultHandle: string) {
@@ -32,19 +38,8 @@ function withNewProfile(Base: ClassType<object>, defaultHandle: string) {
         'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
     })
     readonly name!: string
-
-    @Field(() => String, {
-      nullable: true,
-      description: 'A short text about the user, at most 256 characters.',
-    })
-    readonly bio?: string | null
-
-    @Field(() => String, { nullable: true, description: `${avatarDescription}.` })
-    readonly avatarUrl?: string | null
-
-    @Field(() => String, { nullable: true, description: `${bannerDescription}.` })
-    readonly bannerUrl?: string | null
   }
+  addLeaves(NewProfile, profileInputs(''))
   return NewProfile
 }
 
@@ -87,26 +82,8 @@ export class UpdateUserInput extends MutationInput {
       'The display name of the user, 1 to 64 characters. Invisible characters and reserved names are refused.',
   })
   readonly name?: string | null
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'A short text about the user, at most 256 characters. Null or an empty text removes it.',
-  })
-  readonly bio?: string | null
-
-  @Field(() => String, {
-    nullable: true,
-    description: `${avatarDescription}. Null or an empty text removes it.`,
-  })
-  readonly avatarUrl?: string | null
-
-  @Field(() => String, {
-    nullable: true,
-    description: `${bannerDescription}. Null or an empty text removes it.`,
-  })
-  readonly bannerUrl?: string | null
 }
+addLeaves(UpdateUserInput, profileInputs(' Null or an empty text removes it.'))
 
 @InputType({ description: 'Input of deleteUser.' })
 export class DeleteUserInput extends MutationInput {}

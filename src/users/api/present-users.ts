@@ -80,12 +80,6 @@ const withoutHidden = ({ handle, createdAt }: Profile) => ({ handle, createdAt }
 /** A user that encodes its global id only if a client selects it, since a page has many users. */
 class PresentedUser {
   readonly __typename = 'User'
-  readonly handle: string | undefined
-  readonly name: string | undefined
-  readonly bio: string | undefined
-  readonly avatarUrl: string | undefined
-  readonly bannerUrl: string | undefined
-  readonly createdAt: Date | undefined
   isViewer = false
   viewerCanFollow = false
   viewerFollows: boolean | null | undefined
@@ -96,19 +90,21 @@ class PresentedUser {
 
   constructor(
     readonly account: UserId,
-    profile: Partial<Profile> | null | undefined,
+    private readonly profile: Partial<Profile> | null | undefined,
     private readonly stats?: Stats | null,
-  ) {
-    this.handle = profile?.handle
-    this.name = profile?.name ?? profile?.handle
-    this.bio = profile?.bio
-    this.avatarUrl = profile?.avatarUrl
-    this.bannerUrl = profile?.bannerUrl
-    this.createdAt = profile?.createdAt
-  }
+  ) {}
 
   get id(): string {
     return userNodeId(this.account)
+  }
+  get handle() {
+    return this.profile?.handle
+  }
+  get name() {
+    return this.profile?.name ?? this.profile?.handle
+  }
+  get createdAt() {
+    return this.profile?.createdAt
   }
   get followerCount() {
     return this.stats?.followers ?? null
@@ -118,6 +114,16 @@ class PresentedUser {
   }
   get postCount() {
     return this.stats?.posts ?? null
+  }
+
+  static {
+    for (const field of optionalFields) {
+      Object.defineProperty(PresentedUser.prototype, field, {
+        get(this: PresentedUser) {
+          return this.profile?.[field]
+        },
+      })
+    }
   }
 }
 

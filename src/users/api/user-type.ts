@@ -1,5 +1,6 @@
 import { Field, ID, Int, ObjectType } from 'type-graphql'
 import type { EdgeSource } from '../../db/collections.ts'
+import { profileLeaves } from '../../entities/account.ts'
 import {
   connectionOf,
   countedConnectionOf,
@@ -8,6 +9,7 @@ import {
   Node,
 } from '../../graphql/types/common.ts'
 import { GraphQLDateTime } from '../../graphql/types/date-time.ts'
+import { addLeaves } from '../../graphql/types/leaf.ts'
 import type { UserId } from '../../lib/ids.ts'
 
 /** The relations between the viewer and a user. */
@@ -42,27 +44,6 @@ export class User extends Node implements ViewerRelation {
       'The display name of the user, at most 64 characters. The handle if a block hides the profile.',
   })
   readonly name!: string
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'A short text about the user, at most 256 characters. Null if a block hides the profile.',
-  })
-  readonly bio?: string | null
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'The http or https URL of the picture of the user. Null without one, or if a block hides the profile.',
-  })
-  readonly avatarUrl?: string | null
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'The http or https URL of the wide picture above the profile. Null without one, or if a block hides the profile.',
-  })
-  readonly bannerUrl?: string | null
 
   @Field(() => GraphQLDateTime, { description: 'When the account was created.' })
   readonly createdAt!: Date
@@ -124,6 +105,8 @@ export class User extends Node implements ViewerRelation {
   })
   readonly viewerGroups!: readonly string[]
 }
+
+addLeaves(User, Object.entries(profileLeaves))
 
 @ObjectType({ simpleResolvers: true, description: 'A user in a list.' })
 export class UserEdge extends edgeOf(() => User, 'The user') {}

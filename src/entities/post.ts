@@ -1,0 +1,51 @@
+import { count, list, object, type Shape, text } from '../db/shape.ts'
+import type { TextRules } from '../lib/text.ts'
+import { checkText, type Leaf } from './leaves.ts'
+
+/** The rules of the text of a post, and of a comment. */
+export const textRules: TextRules = {
+  form: 'lines',
+  mayBeBlank: true,
+  graphemesMax: 300,
+  bytesMax: 3_000,
+}
+
+/** `isFact`: rules of visibility know it. Then reads of existing posts are no longer covered. */
+export type PostLeaves = Readonly<Record<string, Leaf & { readonly isFact?: true }>>
+
+/**
+ * The fields of a post whose values have no parts: one row each. Documents, checks, the input of
+ * createPost, validators, the schema, prices, both renderers and what the log follows derive from a
+ * row. A post with a malformed value is not shown.
+ */
+export const postLeaves = {
+  text: {
+    type: 'text',
+    isRequired: true,
+    description: 'The text of the post, at most 300 characters and 3,000 bytes, in Unicode NFC.',
+    given: {
+      description:
+        'The text of the post, at most 300 characters and 3,000 bytes. It may be empty if the post has an attachment',
+      check: (argument, given) => checkText(argument, given, textRules),
+    },
+  },
+} as const satisfies PostLeaves
+
+/** The facets of a text, also of that of an entry. */
+export const facetsShape: Shape = list(
+  object(
+    { kind: { enum: ['MENTION', 'HASHTAG', 'LINK'] }, start: count, end: count },
+    { account: text },
+  ),
+)
+
+/** The fields of a post whose values have parts, with their shapes in documents. */
+export const postParts = {
+  facets: facetsShape,
+  attachments: list(
+    object(
+      { url: text, kind: { enum: ['IMAGE', 'VIDEO', 'LINK'] } },
+      { alt: text, width: count, height: count, blurhash: text },
+    ),
+  ),
+} as const satisfies Readonly<Record<string, Shape>>

@@ -197,7 +197,7 @@ export function createLoaders(
     mutuals: new DataLoader<UserId, readonly FollowEdge[]>(
       async (users) => {
         const [hidden, edges] = await Promise.all([
-          hiddenAmong(users),
+          visibility.hiddenAmong('LISTS', users),
           viewer ? mutuals.load(viewer, users) : undefined,
         ])
         return users.map((user) => (hidden.has(user) ? [] : (edges?.get(user) ?? [])))

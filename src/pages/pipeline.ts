@@ -114,7 +114,7 @@ function next(
 
 /**
  * Loads the same page of each list. Pages are full and their booleans exact, as if what the rules
- * drop did not exist. A list whose owner the viewer may not see has an empty page.
+ * drop did not exist. A list whose owner's lists are hidden from the viewer has an empty page.
  *
  * Costs one read for all owners, and one for each round of {@link readRange}. Reading `hasNextPage`
  * or `hasPreviousPage` of the far side costs as much again, for all pages together.
@@ -127,7 +127,7 @@ export async function readPages<O extends Owner, Candidate, Item, Known>(
 ): Promise<Map<string, Page<Item>>> {
   const [hidden, itemsOf] = await Promise.all([
     visibility?.hiddenAmong(
-      'PERSON',
+      'LISTS',
       owners.flatMap((owner) => userOf(owner) ?? []),
     ),
     readRange(list, owners, rangeOf(window), visibility),
@@ -148,7 +148,7 @@ export const nameOf = (owner: Owner): string => {
   return 'name' in owner ? owner.name : owner.id
 }
 
-/** The user of a list. A viewer who may not see the user sees nothing of the list. */
+/** The user of a list. A viewer who may not see the lists of the user sees nothing of it. */
 const userOf = (owner: Owner): UserId | undefined => {
   if (typeof owner === 'string') return owner
   return 'name' in owner ? undefined : owner.author

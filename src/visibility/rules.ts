@@ -13,7 +13,7 @@ export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boole
  * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have
  *   the posts of a followee proposed for it;
  * - POST: see a post wherever an answer shows it, or engage with it;
- * - PERSON: see a profile;
+ * - PERSON: see a profile and its numbers. LISTS: see the lists of a user and of their posts;
  * - ENTRY: see what a user did: likes, comments, shares and follows;
  * - ACCOUNT: see in a list that a user exists, as in the viewer's own mutes and blocks;
  * - FOLLOW: follow a user;
@@ -25,6 +25,7 @@ export type Purpose =
   | 'FOLLOWEE'
   | 'POST'
   | 'PERSON'
+  | 'LISTS'
   | 'ENTRY'
   | 'ACCOUNT'
   | 'FOLLOW'
@@ -107,7 +108,10 @@ export const rules = {
   }),
   BLOCKED: rule({
     meaning: 'The viewer blocked the author, or the author blocked the viewer.',
-    forbids: ['TIMELINE', 'AUTHOR', 'FOLLOWEE', 'POST', 'PERSON', 'ENTRY', 'FOLLOW', 'SUGGESTION'],
+    forbids: [
+      ...(['TIMELINE', 'AUTHOR', 'FOLLOWEE', 'POST', 'PERSON'] as const),
+      ...(['LISTS', 'ENTRY', 'FOLLOW', 'SUGGESTION'] as const),
+    ],
     facts: ['restrictions'],
     hides: (viewer, { user }, { restrictions }) =>
       user !== viewer && hasBlock(restrictions.get(user)),

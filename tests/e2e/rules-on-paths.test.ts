@@ -11,9 +11,10 @@ import { useApp } from '../support/app.ts'
 import {
   BlockedWorld,
   belongsTo,
-  isReduced,
   objectsIn,
   type Shown,
+  showsLists,
+  showsProfile,
 } from '../support/blocked-world.ts'
 import { patient } from '../support/patience.ts'
 import { lawRuns, lawSeed } from '../support/seed.ts'
@@ -51,7 +52,7 @@ interface Trial {
 }
 const ofAccounts: Trial = {
   purposes: [
-    ...(['TIMELINE', 'AUTHOR', 'POST', 'PERSON'] as const),
+    ...(['TIMELINE', 'AUTHOR', 'POST', 'PERSON', 'LISTS'] as const),
     ...(['ENTRY', 'ACCOUNT', 'FOLLOW', 'SUGGESTION'] as const),
   ],
   facts: ['live'],
@@ -92,9 +93,10 @@ const listPurposes: Readonly<Record<string, readonly Purpose[]>> = {
 function purposesOf({ place, object }: Shown, of: UserId, viewer: UserId | undefined): Purpose[] {
   const ref = findNodeRef(object.id)
   const purposes = [...(listPurposes[place] ?? [])]
+  if (showsLists(object)) purposes.push('LISTS')
   if (ref?.type === 'Post') purposes.push('POST')
   if (ref?.type === 'User') {
-    if (!isReduced(object)) purposes.push('PERSON')
+    if (showsProfile(object)) purposes.push('PERSON')
     if (object.viewerCanFollow) purposes.push('FOLLOW')
   }
   if (ref?.type === 'Engagement') {

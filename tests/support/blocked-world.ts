@@ -138,16 +138,23 @@ export function leaksIn(data: object, root: string, hidden: UserId, viewer: User
 }
 
 /** Whether an answer shows no more of a user than what a block leaves. */
-export function isReduced(user: Shown['object']): boolean {
-  const lists = Object.values(user).filter(
+export const isReduced = (user: Shown['object']): boolean =>
+  !showsProfile(user) && !showsLists(user)
+
+/** Whether an answer shows the profile of a user, or a number of it. */
+export function showsProfile(user: Shown['object']): boolean {
+  const profile = [user.bio, user.avatarUrl, user.bannerUrl]
+  const hidden = [...profile, user.followerCount, user.followingCount, user.postCount]
+  const totals = listsOf(user).map(({ totalCount }) => totalCount)
+  return user.name !== user.handle || [...hidden, ...totals].some((value) => value != null)
+}
+
+/** Whether an answer shows an item of a list of a user or post. */
+export const showsLists = (owner: Shown['object']): boolean =>
+  listsOf(owner).some(({ edges }) => !Array.isArray(edges) || edges.length > 0)
+
+const listsOf = (owner: Shown['object']) =>
+  Object.values(owner).filter(
     (value): value is { edges: unknown; totalCount?: unknown } =>
       typeof value === 'object' && value !== null && 'edges' in value,
   )
-  const isEmpty = lists.every(
-    ({ edges, totalCount = null }) =>
-      Array.isArray(edges) && edges.length === 0 && totalCount === null,
-  )
-  const profile = [user.bio, user.avatarUrl, user.bannerUrl]
-  const hidden = [...profile, user.followerCount, user.followingCount, user.postCount]
-  return isEmpty && user.name === user.handle && hidden.every((value) => value == null)
-}

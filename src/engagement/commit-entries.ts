@@ -164,7 +164,7 @@ const addsAmong = (writes: readonly EntryWrite[]) =>
     const viewer = write.write.add?.actor
     return viewer === undefined
       ? []
-      : [{ write, viewer: viewer as UserId, user: write.post.author }]
+      : [{ write, viewer: viewer as UserId, user: write.post.author, post: write.post }]
   })
 
 const planOf = ({ lists, ...state }: PostState, limits: EntryParts['limits']): PostPlans => ({

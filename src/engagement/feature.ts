@@ -2,6 +2,7 @@ import { type Core, defineFeature } from '../feature.ts'
 import { checkListEntries } from '../integrity/invariants/list-entries.ts'
 import { checkPostLists } from '../integrity/invariants/post-lists.ts'
 import type { PostId } from '../lib/ids.ts'
+import type { KeptPosts } from '../posts/kept-posts.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
@@ -26,20 +27,26 @@ export const engagement = defineFeature({
       readonly handles: Handles
       readonly admission: Admission
       readonly posts: Posts
+      readonly keptPosts: KeptPosts
     },
   ) => {
     const { collections, config } = core
     const limits = listLimits(config.engagement)
     const userIndex = new UserEngagementIndex(collections.engagements_by_user)
+    const { posts, keptPosts } = core
+    const admission = core.admission.withPosts({
+      stored: (refs, tx) => posts.existing(refs, tx),
+      kept: (ref) => keptPosts.get(ref),
+    })
     const reader = new EngagementReader(collections)
     return {
       engagements: new Engagements({
-        ...{ ...core, limits, reader, userIndex },
+        ...{ ...core, limits, reader, userIndex, admission },
         overflowing: createOverflowing(),
       }),
       engagementReader: reader,
       summaries: new EngagementSummaries(collections),
-      liked: likedPosts(userIndex, reader, core.posts),
+      liked: likedPosts(userIndex, reader, posts),
       orphaned: new OrphanedEngagement(collections.overflow, userIndex),
     }
   },

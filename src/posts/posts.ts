@@ -250,15 +250,19 @@ export class Posts {
   /**
    * The existing posts among `refs`. One covered command with the shard key, none without posts.
    */
-  async existing(refs: readonly PostRef[]): Promise<Map<PostId, PostFacts>> {
+  async existing(refs: readonly PostRef[], tx?: Tx): Promise<Map<PostId, PostFacts>> {
     if (refs.length === 0) return new Map()
     const authorOf = new Map(refs.map(({ id, author }) => [id, author]))
     const authors = [...new Set(refs.map(({ author }) => author))]
-    const docs = await findAtOnce(
-      this.parts.collections.posts,
-      { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } },
-      { projection: factsProjection, limit: authorOf.size, hint: { _id: 1, author: 1 } },
-    )
+    const { posts } = this.parts.collections
+    const filter = { _id: idIn(refs.map(({ id }) => id)), author: { $in: authors } }
+    const options = {
+      ...{ projection: factsProjection, limit: authorOf.size },
+      hint: { _id: 1, author: 1 },
+    }
+    const docs = tx
+      ? await posts.find(filter, { ...singleBatch, ...options, ...tx }).toArray()
+      : await findAtOnce(posts, filter, options)
     const found = docs.map(factsOf).filter(({ id, author }) => authorOf.get(id) === author)
     return new Map(found.map((post) => [post.id, post]))
   }

@@ -1,7 +1,7 @@
 import type { PostFacts, RestrictionDoc } from '../db/collections.ts'
 import type { Tx } from '../db/mongo.ts'
 import { groupBy } from '../lib/batch.ts'
-import type { PostId, UserId } from '../lib/ids.ts'
+import type { PostId, PostRef, UserId } from '../lib/ids.ts'
 import {
   type FactFor,
   type Facts,
@@ -27,10 +27,11 @@ export interface FactReads {
   readonly restrictions: ReadFact<'restrictions'>
 }
 
-/** A viewer, and a user that the viewer follows or whose content the viewer sees. */
+/** A viewer, and a user that the viewer follows, or with whose post the viewer engages. */
 export interface Pair {
   readonly viewer: UserId
   readonly user: UserId
+  readonly post?: PostRef | undefined
 }
 
 /** How a transaction reads facts about many pairs: by one command each. */
@@ -41,6 +42,14 @@ export interface PairReads {
     pairs: readonly Pair[],
     tx: Tx,
   ) => Promise<ReadonlyMap<UserId, Facts['restrictions']>>
+}
+
+/** How facts about the posts of pairs are read. */
+export interface PostReads {
+  /** The existing posts, by one command in a transaction. */
+  readonly stored: (posts: readonly PostRef[], tx: Tx) => Promise<Facts['posts']>
+  /** A post in memory. */
+  readonly kept: (post: PostRef) => PostFacts | undefined
 }
 
 /** What a process keeps in memory of the facts that decide about a pair. */
@@ -147,6 +156,10 @@ export class Visibility {
   }
 }
 
+/** Whether a rule that forbids a purpose depends on more of a post than its author. */
+const needsPosts = (purpose: Purpose) =>
+  (factsFor(purpose) as readonly (keyof Facts)[]).includes('posts')
+
 /** Whether a viewer may do something. NO_ACCOUNT: the viewer has none. */
 type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
 
@@ -154,10 +167,17 @@ type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
  * Decides what the writes of many viewers may do: within their transaction, or before it by memory.
  */
 export class Admission {
+  /** @param posts default: none, as pairs without posts need. */
   constructor(
     private readonly reads: PairReads,
     private readonly kept: KeptReads,
+    private readonly posts: PostReads = { stored: async () => new Map(), kept: () => undefined },
   ) {}
+
+  /** The same for pairs with posts. */
+  withPosts(posts: PostReads): Admission {
+    return new Admission(this.reads, this.kept, posts)
+  }
 
   /**
    * For each pair, whether memory shows that the viewer may engage with the posts of the user, so
@@ -170,13 +190,16 @@ export class Admission {
    */
   async admitByMemory(pairs: readonly Pair[]): Promise<readonly boolean[]> {
     if (pairs.length === 0 || !(await this.kept.isCurrent())) return pairs.map(() => false)
-    const admit = async ({ viewer, user }: Pair) => {
+    const admit = async ({ viewer, user, post }: Pair) => {
+      const known = post && needsPosts('POST') ? this.posts.kept(post) : undefined
+      if (post && needsPosts('POST') && !known) return false
       const [live, restrictions] = await Promise.all([
         this.kept.live([viewer, user]),
         this.kept.restrictions(viewer),
       ])
       if (!restrictions || !live.has(viewer)) return false
-      return isShown('POST', viewer, { user }, { live, restrictions })
+      const facts = { live, restrictions, posts: new Map(known && [[known.id, known]]) }
+      return isShown('POST', viewer, { user, post: post?.id }, facts)
     }
     // What cannot be read of one pair is in doubt, and says nothing about the others.
     return Promise.all(pairs.map((pair) => admit(pair).catch(() => false)))
@@ -184,7 +207,7 @@ export class Admission {
 
   /**
    * Decides about each pair. At most one command for each fact, whatever the number of pairs, and
-   * none without pairs. A purpose that does not depend on accounts reads none.
+   * none without pairs. A purpose that does not depend on accounts or posts reads none.
    */
   async decide(
     tx: Tx,
@@ -199,13 +222,16 @@ export class Admission {
       pairs.filter(({ viewer, user }) => viewer !== user),
       tx,
     )
-    return ({ viewer, user }) => {
+    const about = pairs.flatMap(({ post }) => post ?? [])
+    const posts = needsPosts(purpose) ? await this.posts.stored(about, tx) : new Map()
+    return ({ viewer, user, post }) => {
       if (accounts && !accounts.has(viewer)) return 'NO_ACCOUNT'
       const facts = {
         live: accounts ?? userFacts.live.none,
         restrictions: restrictions.get(viewer) ?? userFacts.restrictions.none,
+        posts,
       }
-      return isShown(purpose, viewer, { user }, facts) ? 'YES' : 'NO'
+      return isShown(purpose, viewer, { user, post: post?.id }, facts) ? 'YES' : 'NO'
     }
   }
 }

@@ -186,14 +186,21 @@ test('a row that is a fact decides in every list, and its change by another proc
   const texts = async () => JSON.stringify(await send(reader, query, { id })).split(text).length - 1
   const lists = feedStrategyNames.length + 2
   expect(await texts()).toBe(lists)
+  const like = async () => {
+    const likePost = `mutation ($id: ID!) { likePost(input: {postId: $id}) { changed } }`
+    const { data, errors } = await app.send({ as: reader, query: likePost, variables: { id } })
+    return data.likePost?.changed ?? errors[0]?.extensions.code
+  }
   for (const all of rows) all.push(['TRIAL', { facts: ['posts'], hides }])
   try {
     expect(await texts()).toBe(0)
+    expect(await like()).toBe('NOT_FOUND')
     await app.services.collections.posts.updateOne(
       { author: ref.author, _id: toObjectId(ref.id) },
       { $set: { isSensitive: false } as object },
     )
     expect(await texts()).toBe(lists)
+    expect(await like()).toBe(true)
   } finally {
     for (const all of rows) all.pop()
   }

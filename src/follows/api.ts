@@ -8,6 +8,7 @@ import { followeesPerTransaction } from './follows.ts'
 export const followsApi: Api = {
   resolvers: [SuggestionsResolver, MutualsResolver, ...relationResolvers, FollowUsersResolver],
   types: [],
+  nodes: {},
   prices: {
     loads: {
       ...loadedBy({ name: 'viewerFollows', commands: 1 }, 'User', ['viewerFollows']),

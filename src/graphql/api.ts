@@ -1,3 +1,4 @@
+import type { NodeReaders } from './nodes.ts'
 import type { Prices } from './prices.ts'
 
 /** A class that TypeGraphQL decorates. */
@@ -9,6 +10,8 @@ export interface Api {
   readonly resolvers: readonly Class[]
   /** Object types that no resolver returns as such, but an interface or a loader does. */
   readonly types: readonly Class[]
+  /** What reads its objects by their global ids. */
+  readonly nodes: Partial<NodeReaders>
   /** What its fields cost. `tests/unit/cost.test.ts` finds a field without a price. */
   readonly prices: Partial<Prices>
 }

@@ -6,6 +6,7 @@ import { timelinesApi } from '../timeline/api.ts'
 import { accountsApi } from '../users/api.ts'
 import type { Api } from './api.ts'
 import { coreApi } from './core-api.ts'
+import type { NodeReaders } from './nodes.ts'
 
 /** The API of each feature. A feature without one does not compile. */
 export const apis: Readonly<Record<FeatureName | 'core', Api>> = {
@@ -15,4 +16,11 @@ export const apis: Readonly<Record<FeatureName | 'core', Api>> = {
   follows: followsApi,
   posts: postsApi,
   engagement: engagementApi,
+}
+
+/** What reads the objects of each type. A type without a reader does not compile. */
+export const nodeReaders: NodeReaders = {
+  ...accountsApi.nodes,
+  ...postsApi.nodes,
+  ...engagementApi.nodes,
 }

@@ -7,14 +7,14 @@ import {
 } from 'graphql'
 import { buildSchemaSync, type NonEmptyArray } from 'type-graphql'
 import type { Class } from './api.ts'
-import { apis } from './apis.ts'
+import { apis, nodeReaders } from './apis.ts'
 import { ignoreEmptyArguments } from './empty-values.ts'
 import { mergePrices } from './prices.ts'
 import { traceRootFields } from './trace.ts'
 
 /**
- * Builds the executable schema from the APIs of all features. It holds their prices as an
- * extension.
+ * Builds the executable schema from the APIs of all features. It holds their prices and the readers
+ * of their objects as extensions.
  */
 export function createSchema(): GraphQLSchema {
   const all = Object.values(apis)
@@ -25,7 +25,8 @@ export function createSchema(): GraphQLSchema {
     orphanedTypes: all.flatMap(({ types }) => types),
     validate: false,
   })
-  schema.extensions = { ...schema.extensions, prices: mergePrices(all.map((api) => api.prices)) }
+  const prices = mergePrices(all.map((api) => api.prices))
+  schema.extensions = { ...schema.extensions, prices, nodes: nodeReaders }
   // TypeGraphQL creates the root types without descriptions.
   Object.assign(schema.getQueryType() ?? {}, {
     description: 'Queries read data and change nothing.',

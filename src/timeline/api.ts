@@ -6,6 +6,7 @@ import { newsAuthorsMax } from './pages/news.ts'
 export const timelinesApi: Api = {
   resolvers: [TimelineResolver, TimelineNewsResolver],
   types: [],
+  nodes: {},
   prices: {
     fieldCommands: {
       'Query.whyInTimeline': 6,

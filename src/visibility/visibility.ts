@@ -191,14 +191,14 @@ export class Admission {
   async admitByMemory(pairs: readonly Pair[]): Promise<readonly boolean[]> {
     if (pairs.length === 0 || !(await this.kept.isCurrent())) return pairs.map(() => false)
     const admit = async ({ viewer, user, post }: Pair) => {
-      const known = post && needsPosts('POST') ? this.posts.kept(post) : undefined
-      if (post && needsPosts('POST') && !known) return false
+      const kept = post && needsPosts('POST') ? this.posts.kept(post) : undefined
+      if (post && needsPosts('POST') && !kept) return false
       const [live, restrictions] = await Promise.all([
         this.kept.live([viewer, user]),
         this.kept.restrictions(viewer),
       ])
       if (!restrictions || !live.has(viewer)) return false
-      const facts = { live, restrictions, posts: new Map(known && [[known.id, known]]) }
+      const facts = { live, restrictions, posts: new Map(kept && [[kept.id, kept]]) }
       return isShown('POST', viewer, { user, post: post?.id }, facts)
     }
     // What cannot be read of one pair is in doubt, and says nothing about the others.

@@ -1,8 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { Arg, Ctx, Info, Mutation, Resolver } from 'type-graphql'
+import { Arg, Ctx, ID, Info, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../graphql/context.ts'
 import { mutate } from '../../graphql/mutate.ts'
 import { parsePostNodeId } from '../../graphql/node-id.ts'
+import { readNodes } from '../../graphql/nodes.ts'
 import { selectionOf } from '../../graphql/selection.ts'
 import { timeCursors } from '../../pages/cursor.ts'
 import {
@@ -12,11 +13,26 @@ import {
   DeletePostInput,
   DeletePostPayload,
 } from './post-mutations.ts'
+import { Post } from './post-type.ts'
 import { presentPosts } from './present-posts.ts'
 
-/** The mutations that publish and delete posts. */
+/** Posts by their ids, and the mutations that publish and delete them. */
 @Resolver()
 export class PostResolver {
+  @Query(() => Post, {
+    nullable: true,
+    description: 'The post with this global id, or null if it was deleted or a block hides it.',
+  })
+  async post(
+    @Arg('id', () => ID, { description: 'The global id of the post.' }) id: string,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    parsePostNodeId('id', id)
+    const [found] = await readNodes(ctx, [id], info)
+    return found
+  }
+
   @Mutation(() => CreatePostPayload, {
     nullable: true,
     description: 'Publishes a post of the viewer.',

@@ -1,18 +1,30 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { Args, ArgsType, Ctx, Field, FieldResolver, Info, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  Info,
+  Query,
+  Resolver,
+  Root,
+} from 'type-graphql'
 import { LikedPostConnection } from '../../engagement/api/engagement-types.ts'
 import { checkAll, DomainError } from '../../errors.ts'
 import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
 import { checkGroup } from '../../follows/groups.ts'
 import { ConnectionArgs, connectionFrom, windowOf } from '../../graphql/connection.ts'
 import type { Context } from '../../graphql/context.ts'
+import { parseHandle } from '../../graphql/node-id.ts'
 import { selectionOf } from '../../graphql/selection.ts'
 import { timeOf, type UserId } from '../../lib/ids.ts'
 import type { Page } from '../../lib/page.ts'
 import { PostConnection } from '../../posts/api/post-type.ts'
 import { needsContent, presentPostPage, presentPostRefs } from '../../posts/api/present-posts.ts'
 import type { Stats } from '../stats.ts'
-import { accountPartOf, presentUsers } from './present-users.ts'
+import { accountPartOf, presentUser, presentUsers } from './present-users.ts'
 import { FollowConnection, User } from './user-type.ts'
 
 @ArgsType()
@@ -25,9 +37,44 @@ class FollowingArgs extends ConnectionArgs {
   readonly group?: string | null
 }
 
-/** The lists of a user. The lists of several users in one request are read together. */
+/** Users by handle, and their lists: those of several users in one request are read together. */
 @Resolver(() => User)
 export class UserResolver {
+  @Query(() => User, {
+    nullable: true,
+    description:
+      'The user with this handle, or null if there is no such user. A former handle that the user keeps finds the user too: compare `handle`, and correct the link. A block hides the profile, but not the handle.',
+  })
+  async user(
+    @Arg('handle', () => String, {
+      description: 'The handle of the user, in any case, with or without "@".',
+    })
+    handle: string,
+    @Ctx() ctx: Context,
+    @Info() info: GraphQLResolveInfo,
+  ) {
+    const { loaders } = ctx
+    const user = await loaders.userByHandle.load(parseHandle('handle', handle))
+    if (!user) return null
+    loaders.user.prime(user.id, user)
+    ctx.noteLive([user.id])
+    return presentUser(ctx, user.id, selectionOf(info))
+  }
+
+  @Query(() => Boolean, {
+    description:
+      "Whether createUser or updateUser could take this handle now. True for the viewer's own and former handles. A reserved handle is not available, nor one that another account has or keeps, nor a further one for a viewer who keeps too many.",
+  })
+  async isHandleAvailable(
+    @Arg('handle', () => String, {
+      description: 'The handle, in any case, with or without "@".',
+    })
+    handle: string,
+    @Ctx() { services, viewer }: Context,
+  ) {
+    return services.handles.isAvailable(parseHandle('handle', handle), viewer)
+  }
+
   @FieldResolver(() => FollowConnection, {
     description:
       'The followers of the user, newest first, without users that a block hides from the viewer.',

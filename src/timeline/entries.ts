@@ -44,7 +44,10 @@ export const isInRange = (id: PostId, { olderThan, newerThan }: Range): boolean 
  * Sorts entries into the order of a range, removes repeats, and cuts them at the limit of the
  * range.
  */
-export function sortEntries(entries: readonly Entry[], { oldestFirst, limit }: Range): Entry[] {
+export function sortEntries<E extends Pick<Entry, 'id'>>(
+  entries: readonly E[],
+  { oldestFirst, limit }: Range,
+): E[] {
   const sign = oldestFirst ? 1 : -1
   return [...entries]
     .sort((a, b) => (a.id < b.id ? -sign : a.id > b.id ? sign : 0))

@@ -8,6 +8,7 @@ import type { Posts } from '../../posts/posts.ts'
 import type { Tails } from '../../posts/tails.ts'
 import { isShown } from '../../visibility/rules.ts'
 import type { Visibility } from '../../visibility/visibility.ts'
+import { sortEntries } from '../entries.ts'
 import type { Candidates, FeedStrategy, StrategyQuery, StrategyTexts } from './strategy.ts'
 
 /** The strategy that stores nothing, so it has texts only. */
@@ -109,7 +110,7 @@ export class FanoutOnRead implements FeedStrategy {
     let page: PostRef[] = []
     for await (const batch of batches(authors, authorsPerQuery)) {
       const found = await this.parts.posts.refsByAuthors(batch, narrowed(range, page))
-      page = page.length === 0 ? found : merged(page, found, range)
+      page = page.length === 0 ? found : sortEntries([...page, ...found], range)
     }
     return page
   }
@@ -141,9 +142,4 @@ function narrowed(range: Range, page: readonly PostRef[]): Range {
   if (last === undefined) return range
   const bound = range.oldestFirst ? { olderThan: last } : { newerThan: last }
   return { ...range, ...bound }
-}
-
-function merged(a: readonly PostRef[], b: readonly PostRef[], range: Range): PostRef[] {
-  const sign = range.oldestFirst ? 1 : -1
-  return [...a, ...b].sort((x, y) => (x.id < y.id ? -sign : sign)).slice(0, range.limit)
 }

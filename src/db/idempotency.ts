@@ -47,7 +47,8 @@ export const createIdempotencyKey = (
 /** The value with the fields of all objects in alphabetical order. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
-  if (typeof value !== 'object' || value === null) return value
+  // A date has no fields.
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
   const fields = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
   return Object.fromEntries(fields.map(([name, field]) => [name, inOrder(field)]))
 }

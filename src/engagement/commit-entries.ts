@@ -9,7 +9,7 @@ import { DomainError } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type EngagementId, type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import { noAccount } from '../users/stats.ts'
-import type { Admission } from '../visibility/visibility.ts'
+import type { PostAdmission } from '../visibility/visibility.ts'
 import { type EngagementKind, engagementKinds, kinds } from './kinds.ts'
 import type { ListLimits } from './list-limits.ts'
 import { type ListChange, ListPlan, type ListResult, type NewEntry } from './list-plan.ts'
@@ -51,7 +51,7 @@ export interface EntryParts {
   readonly outbox: Outbox
   readonly limits: Readonly<Record<EngagementKind, ListLimits>>
   readonly userIndex: UserEngagementIndex
-  readonly admission: Admission
+  readonly admission: PostAdmission
   /** The lists that this process has seen in overflow, by {@link listKey}. */
   readonly overflowing: LRUCache<string, true>
 }
@@ -130,7 +130,7 @@ export const listKey = ({ post, kind }: { post: PostRef; kind: EngagementKind })
 
 /**
  * The adds that memory admits, so that the transaction need not decide about them. The cost of
- * {@link Admission.admitByMemory}.
+ * {@link PostAdmission.admitByMemory}.
  */
 export async function admitByMemory(
   { admission }: Pick<EntryParts, 'admission'>,
@@ -141,14 +141,14 @@ export async function admitByMemory(
   return adds.flatMap(({ write }, at) => (admitted[at] ? [write] : []))
 }
 
-/** Why adds are refused. One command for accounts and one for blocks, none without adds. */
+/** Why adds are refused. The cost of {@link PostAdmission.decide}. */
 async function refusalsOf(
   tx: Tx,
   { admission }: EntryParts,
   writes: readonly EntryWrite[],
 ): Promise<Map<EntryWrite, DomainError>> {
   const adds = addsAmong(writes)
-  const decide = await admission.decide(tx, 'POST', adds)
+  const decide = await admission.decide(tx, adds)
   return new Map(
     adds.flatMap(({ write, ...pair }) => {
       const admitted = decide(pair)
@@ -162,9 +162,7 @@ async function refusalsOf(
 const addsAmong = (writes: readonly EntryWrite[]) =>
   writes.flatMap((write) => {
     const viewer = write.write.add?.actor
-    return viewer === undefined
-      ? []
-      : [{ write, viewer: viewer as UserId, user: write.post.author, post: write.post }]
+    return viewer === undefined ? [] : [{ write, viewer: viewer as UserId, post: write.post }]
   })
 
 const planOf = ({ lists, ...state }: PostState, limits: EntryParts['limits']): PostPlans => ({

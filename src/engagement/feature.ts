@@ -6,7 +6,7 @@ import type { KeptPosts } from '../posts/kept-posts.ts'
 import type { Posts } from '../posts/posts.ts'
 import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
-import type { Admission } from '../visibility/visibility.ts'
+import { type KeptReads, type PairReads, PostAdmission } from '../visibility/visibility.ts'
 import { createOverflowing } from './commit-entries.ts'
 import { Engagements } from './engagement.ts'
 import type { EngagementKind } from './kinds.ts'
@@ -25,7 +25,8 @@ export const engagement = defineFeature({
     core: Core & {
       readonly stats: UserStats
       readonly handles: Handles
-      readonly admission: Admission
+      readonly pairReads: PairReads
+      readonly keptReads: KeptReads
       readonly posts: Posts
       readonly keptPosts: KeptPosts
     },
@@ -34,7 +35,7 @@ export const engagement = defineFeature({
     const limits = listLimits(config.engagement)
     const userIndex = new UserEngagementIndex(collections.engagements_by_user)
     const { posts, keptPosts } = core
-    const admission = core.admission.withPosts({
+    const admission = new PostAdmission(core.pairReads, core.keptReads, {
       stored: (refs, tx) => posts.existing(refs, tx),
       kept: (ref) => keptPosts.get(ref),
     })

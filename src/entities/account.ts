@@ -1,5 +1,5 @@
 import type { TextRules } from '../lib/text.ts'
-import { checkText, checkUrl, type LeafType, type Leaves } from './leaves.ts'
+import { checkText, checkUrl, type Fact, type Leaf } from './leaves.ts'
 
 /** The rules of a bio. */
 export const bioRules: TextRules = { form: 'lines', graphemesMax: 256, bytesMax: 2560 }
@@ -32,12 +32,10 @@ export const profileLeaves = {
       'The http or https URL of the wide picture above the profile. Null without one, or if a block hides the profile.',
     given: { description: `The wide picture above the profile, ${urlRule}`, check: checkUrl },
   },
-} as const satisfies Leaves
+} as const satisfies Readonly<Record<string, Leaf>>
 
 /**
  * What rules of visibility know of a live account beyond its id: one row each. It is stored beside
  * the counters. With a row, reads of accounts are no longer covered.
  */
-export const accountFacts = {} as const satisfies Readonly<
-  Record<string, { readonly type: LeafType }>
->
+export const accountFacts = {} as const satisfies Readonly<Record<string, Fact>>

@@ -1,4 +1,4 @@
-import { date, type Shape, text } from '../db/shape.ts'
+import { conforms, date, type Shape, text } from '../db/shape.ts'
 import { badInput } from '../errors.ts'
 import { checkedText, type TextRules } from '../lib/text.ts'
 import { checkedUrl } from '../lib/url.ts'
@@ -24,22 +24,39 @@ interface LeafOf<Type extends LeafType> {
   /** Of the field of the schema. */
   readonly description: string
   /** What a client may set. Absent: the server alone sets the value. */
-  readonly given?: {
-    /** Of the field of inputs, without its full stop. */
-    readonly description: string
-    /**
-     * The value in its stored form.
-     * @throws {DomainError} BAD_USER_INPUT that names the argument.
-     */
-    readonly check: (argument: string, value: LeafValues[Type]) => LeafValues[Type]
-  }
-  /** Whether each object has a value. Default: what has none is null in the schema. */
-  readonly isRequired?: true
+  readonly given?: Given<Type>
 }
 
-/** A field whose value has no parts. Its name is the same in documents and in the schema. */
-export type Leaf = { [Type in LeafType]: LeafOf<Type> }[LeafType]
-export type Leaves = Readonly<Record<string, Leaf>>
+interface Given<Type extends LeafType> {
+  /** Of the field of inputs, without its full stop. */
+  readonly description: string
+  /**
+   * The value in its stored form.
+   * @throws {DomainError} BAD_USER_INPUT that names the argument.
+   */
+  readonly check: (argument: string, value: LeafValues[Type]) => LeafValues[Type]
+}
+
+/**
+ * A field whose value has no parts. Its name is the same in documents and in the schema. An object
+ * may lack it: then it is null.
+ */
+export type Leaf =
+  | LeafOf<'text'>
+  | LeafOf<'flag'>
+  | (LeafOf<'time'> & { readonly given?: undefined })
+/** One that every object has, also those that were stored before the row was. */
+export type RequiredLeaf = Required<LeafOf<'text'>> & { readonly isRequired: true }
+export type Leaves = Readonly<Record<string, Leaf | RequiredLeaf>>
+
+/** What rules of visibility know of an object. */
+export type Fact = {
+  [Type in LeafType]: {
+    readonly type: Type
+    /** What rules see for a stored value of another shape. No value may hide more. */
+    readonly whenMalformed: LeafValues[Type]
+  }
+}[LeafType]
 
 /** The rows of a table, as far as values depend on them. */
 type Typed = Readonly<Record<string, { readonly type: LeafType }>>
@@ -53,11 +70,15 @@ export type ValuesOf<Table extends Typed> = {
   readonly [Name in RequiredOf<Table>]: ValueOf<Table[Name]>
 } & { readonly [Name in Exclude<keyof Table, RequiredOf<Table>>]?: ValueOf<Table[Name]> }
 
+type GivenIn<Table extends Typed> = {
+  [Name in keyof Table]: Table[Name] extends { readonly given: object } ? Name : never
+}[keyof Table]
+
 /** The values that a client gives for leaves of a table. Null, and an empty text, is no value. */
 export type GivenOf<Table extends Typed> = {
   readonly [Name in RequiredOf<Table>]: ValueOf<Table[Name]>
 } & {
-  readonly [Name in Exclude<keyof Table, RequiredOf<Table>>]?:
+  readonly [Name in Exclude<GivenIn<Table>, RequiredOf<Table>>]?:
     | ValueOf<Table[Name]>
     | null
     | undefined
@@ -95,10 +116,10 @@ export const leafChecks = (
   values: Readonly<Record<string, unknown>>,
 ): Record<string, () => unknown> =>
   Object.fromEntries(
-    givenLeaves(table).flatMap(([name, { check, isRequired }]) => {
+    givenLeaves(table).flatMap(([name, { check, ...row }]) => {
       const value = values[name]
       if (value === undefined) return []
-      const isNone = !isRequired && (value === null || value === '')
+      const isNone = !('isRequired' in row) && (value === null || value === '')
       return [[name, () => (isNone ? null : check(`input.${name}`, value as never))]]
     }),
   )
@@ -113,6 +134,10 @@ export function valuesOf<Table extends Typed>(table: Table, of: object): ValuesO
   }
   return values as ValuesOf<Table>
 }
+
+/** The value of a fact in a document, as rules see it. */
+export const factOf = ({ type, whenMalformed }: Fact, value: unknown): unknown =>
+  value === undefined || conforms(leafShapes[type], value) ? value : whenMalformed
 
 /** @throws {DomainError} BAD_USER_INPUT that names the argument. */
 export function checkText(argument: string, given: string, rules: TextRules): string {

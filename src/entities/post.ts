@@ -1,6 +1,6 @@
 import { count, list, object, type Shape, text } from '../db/shape.ts'
 import type { TextRules } from '../lib/text.ts'
-import { checkText, type Leaf } from './leaves.ts'
+import { checkText, type Fact, type Leaf, type RequiredLeaf } from './leaves.ts'
 
 /** The rules of the text of a post, and of a comment. */
 export const textRules: TextRules = {
@@ -10,13 +10,21 @@ export const textRules: TextRules = {
   bytesMax: 3_000,
 }
 
-/** `isFact`: rules of visibility know it. Then reads of existing posts are no longer covered. */
-export type PostLeaves = Readonly<Record<string, Leaf & { readonly isFact?: true }>>
+/** The table of {@link postLeaves}. */
+export type PostLeaves = Readonly<
+  Record<
+    string,
+    (Leaf | RequiredLeaf) & {
+      /** Rules of visibility know it. Then reads of existing posts are no longer covered. */
+      readonly fact?: Pick<Fact, 'whenMalformed'>
+    }
+  >
+>
 
 /**
  * The fields of a post whose values have no parts: one row each. Documents, checks, the input of
  * createPost, validators, the schema, prices, both renderers and what the log follows derive from a
- * row. A post with a malformed value is not shown.
+ * row. A read of the content of a post with a malformed value finds no post.
  */
 export const postLeaves = {
   text: {

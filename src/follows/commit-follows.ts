@@ -6,7 +6,7 @@ import type { JobWriter, NeedsJobs, Outbox } from '../jobs/outbox.ts'
 import { splitApart } from '../lib/batch.ts'
 import type { EdgeId } from '../lib/ids.ts'
 import type { UserStats } from '../users/stats.ts'
-import type { Admission } from '../visibility/visibility.ts'
+import type { FollowAdmission } from '../visibility/visibility.ts'
 import {
   countersOf,
   decideFollows,
@@ -26,7 +26,7 @@ export interface FollowWrite extends FollowRequest {
 /** What follows are committed with. */
 export interface FollowParts {
   readonly edges: Edges
-  readonly admission: Admission
+  readonly admission: FollowAdmission
   readonly stats: UserStats
   readonly outbox: Outbox
   readonly transactions: Transactions
@@ -109,7 +109,7 @@ async function beginFollows(
     return new TryAgain('not every follow is new', { cause })
   }
   const pairs = writes.map(({ follower, followee }) => ({ viewer: follower, user: followee }))
-  const decide = await admission.decide(tx, 'FOLLOW', pairs)
+  const decide = await admission.decide(tx, pairs)
   if (pairs.some((pair) => decide(pair) !== 'YES')) throw doubt()
   const ids = await edges.newIds(tx, writes)
   const begun = writes.map((write, at) => {
@@ -177,7 +177,7 @@ async function readState(
   const state = { edges: stored, followeesMax }
   if (begun.length === 0) return { ...state, blocked: new Set(), newIds: new Map() }
   const viewing = ({ follower, followee }: FollowWrite) => ({ viewer: follower, user: followee })
-  const decide = await admission.decide(tx, 'FOLLOW', begun.map(viewing))
+  const decide = await admission.decide(tx, begun.map(viewing))
   const refused = begun.filter((write) => decide(viewing(write)) === 'NO')
   // A single write may fail with its transaction. In a batch, the others must not.
   const users = new Set(begun.flatMap(({ follower, followee }) => [follower, followee]))

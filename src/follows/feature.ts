@@ -3,7 +3,12 @@ import { checkEdges } from '../integrity/invariants/edges.ts'
 import type { UserId } from '../lib/ids.ts'
 import type { KeptAccounts } from '../users/kept-accounts.ts'
 import type { UserStats } from '../users/stats.ts'
-import { Admission, Visibility } from '../visibility/visibility.ts'
+import {
+  FollowAdmission,
+  type KeptReads,
+  type PairReads,
+  Visibility,
+} from '../visibility/visibility.ts'
 import { Edges } from './edges.ts'
 import { Follows } from './follows.ts'
 import { KeptRelations } from './kept-relations.ts'
@@ -31,24 +36,24 @@ export const follows = defineFeature({
         restrictions: (users, of) => restrictions.restrictionsFor(of, users),
       })
     const keptRestrictions = new KeptRestrictions({ restrictions, ...shareOfMemory(core, 1 / 32) })
-    const admission = new Admission(
-      {
-        live: (users, tx) => stats.liveAmong(users, tx),
-        restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
-      },
-      {
-        isCurrent: () => memory.isCurrent(),
-        live: (users) => keptAccounts.loadLive(users),
-        restrictions: (viewer) => keptRestrictions.load(viewer),
-      },
-    )
+    const pairReads: PairReads = {
+      live: (users, tx) => stats.liveAmong(users, tx),
+      restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
+    }
+    const keptReads: KeptReads = {
+      isCurrent: () => memory.isCurrent(),
+      live: (users) => keptAccounts.loadLive(users),
+      restrictions: (viewer) => keptRestrictions.load(viewer),
+    }
+    const admission = new FollowAdmission(pairReads)
     const { followeesMax } = config
     const follows: Follows = new Follows({ ...core, edges, admission, followeesMax })
     return {
       edges,
       restrictions,
       visibilityFor,
-      admission,
+      pairReads,
+      keptReads,
       follows,
       keptRelations: new KeptRelations({
         ...{ follows, keptRestrictions },

@@ -148,7 +148,7 @@ export const nameOf = (owner: Owner): string => {
   return 'name' in owner ? owner.name : owner.id
 }
 
-/** The user of a list. A viewer who may not see the lists of the user sees nothing of it. */
+/** The user of a list, which is empty for a viewer who may not see the lists of the user. */
 const userOf = (owner: Owner): UserId | undefined => {
   if (typeof owner === 'string') return owner
   return 'name' in owner ? undefined : owner.author

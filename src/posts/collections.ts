@@ -73,7 +73,7 @@ export interface PostDoc
 }
 
 type PostFactName = {
-  [Name in keyof typeof postLeaves]: (typeof postLeaves)[Name] extends { isFact: true }
+  [Name in keyof typeof postLeaves]: (typeof postLeaves)[Name] extends { fact: object }
     ? Name
     : never
 }[keyof typeof postLeaves]
@@ -81,7 +81,7 @@ type PostFactName = {
 /** What rules of visibility know of an existing post. */
 export const postFactFields: readonly ('_id' | 'author' | PostFactName)[] = [
   ...(['_id', 'author'] as const),
-  ...(namesOf(postLeaves).filter((name) => 'isFact' in postLeaves[name]) as PostFactName[]),
+  ...(namesOf(postLeaves).filter((name) => 'fact' in postLeaves[name]) as PostFactName[]),
 ]
 
 declare const isComplete: unique symbol
@@ -95,10 +95,9 @@ export type PostFacts = PostRef &
   }
 
 const postShapes = shapesOf(postLeaves)
-const facets = facetsShape
 /** An entry of any list. */
-export const entryShape = object({ _id: id, actor: text }, { place: id, text, facets })
-const entryWithText = object({ _id: id, actor: text, text }, { place: id, facets })
+export const entryShape = object({ _id: id, actor: text }, { place: id, text, facets: facetsShape })
+const entryWithText = object({ _id: id, actor: text, text }, { place: id, facets: facetsShape })
 
 /** The entries of each kind of list. */
 export const entryShapes: Readonly<Record<EngagementKind, Shape>> = perKind((kind) =>

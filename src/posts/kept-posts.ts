@@ -85,11 +85,13 @@ export class KeptPosts {
   }
 }
 
+const leafNames = namesOf(postLeaves)
+
 function bytesOf({ post, renderings }: KeptPost): number {
   const { attachments, facets = [] } = post
-  const texts = namesOf(postLeaves).reduce((sum, name) => sum + String(post[name] ?? '').length, 0)
+  const characters = leafNames.reduce((sum, name) => sum + String(post[name] ?? '').length, 0)
   const rendered = [...renderings]
     .flatMap(([by, texts]) => [by, ...texts])
     .reduce((sum, one) => sum + 2 * one.length + 50, 0)
-  return 800 + 2 * texts + 300 * (attachments.length + facets.length) + rendered
+  return 800 + 2 * characters + 300 * (attachments.length + facets.length) + rendered
 }

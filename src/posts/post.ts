@@ -2,8 +2,8 @@ import { type PerKind, type PostDoc, type PostFacts, postFactFields } from '../d
 import { fromObjectId, toObjectId } from '../db/object-id.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { type CountField, countFields } from '../engagement/kinds.ts'
-import { namesOf, valuesOf } from '../entities/leaves.ts'
-import { postLeaves, postParts } from '../entities/post.ts'
+import { type Fact, factOf, namesOf, shapesOf, valuesOf } from '../entities/leaves.ts'
+import { type PostLeaves, postLeaves, postParts } from '../entities/post.ts'
 import { type PostRef, timeOf, type UserId } from '../lib/ids.ts'
 import type { Content } from './content.ts'
 
@@ -14,6 +14,10 @@ export interface Post extends PostFacts, Content, Readonly<Record<CountField, nu
 
 /** What rules know of a post beyond its name. */
 const furtherFacts = postFactFields.filter((name) => name !== '_id' && name !== 'author')
+const factRows = Object.entries<PostLeaves[string]>(postLeaves).flatMap(([name, { type, fact }]) =>
+  fact ? [[name, { type, ...fact } as Fact] as const] : [],
+)
+const requiredNames = Object.keys(shapesOf(postLeaves).required)
 
 /** What is read of a post: never the lists within it, which would make popular posts dear. */
 export const contentFields = [...namesOf(postLeaves), ...namesOf(postParts), 'counts'] as const
@@ -36,7 +40,12 @@ export const toRef = ({ _id, author }: Pick<PostDoc, '_id' | 'author'>): PostRef
 
 /** What rules know of the post of a document that was read with {@link factsProjection}. */
 export const factsOf = (doc: FactsDoc): PostFacts =>
-  Object.assign(toRef(doc), ...furtherFacts.map((name) => ({ [name]: doc[name] })))
+  Object.assign(
+    toRef(doc),
+    ...factRows.map(([name, row]) => ({
+      [name]: factOf(row, (doc as Readonly<Record<string, unknown>>)[name]),
+    })),
+  )
 
 /**
  * What rules know of a post that another read has proven to exist. Undefined if they know more than
@@ -49,8 +58,10 @@ export const provenPost = (post: PostRef): PostFacts | undefined =>
 export function toPost(doc: ContentDoc): Post | undefined {
   const facts = factsOf(doc)
   const leaves = valuesOf(postLeaves, doc)
-  const attachments = doc.attachments ?? []
-  if (leaves.text === undefined || !fieldsConform('posts', { ...leaves, attachments }))
+  const { attachments } = doc
+  const checked =
+    attachments === undefined || attachments === null ? leaves : { ...leaves, attachments }
+  if (!requiredNames.every((name) => name in leaves) || !fieldsConform('posts', checked))
     return undefined
   const facets =
     doc.facets && fieldsConform('posts', { facets: doc.facets }) ? doc.facets : undefined
@@ -58,7 +69,7 @@ export function toPost(doc: ContentDoc): Post | undefined {
     ...facts,
     ...leaves,
     ...(facets ? { facets } : {}),
-    attachments,
+    attachments: attachments ?? [],
     createdAt: timeOf(facts.id),
     ...countsOf(doc.counts),
   }

@@ -248,7 +248,8 @@ export class Posts {
   }
 
   /**
-   * The existing posts among `refs`. One covered command with the shard key, none without posts.
+   * The existing posts among `refs`. One command with the shard key, none without posts. It is
+   * covered, unless rules know more of posts than their authors.
    */
   async existing(refs: readonly PostRef[], tx?: Tx): Promise<Map<PostId, PostFacts>> {
     if (refs.length === 0) return new Map()

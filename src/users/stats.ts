@@ -9,6 +9,8 @@ import { findAtOnce } from '../db/find-at-once.ts'
 import { fieldsConform } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Tx } from '../db/transaction.ts'
+import { accountFacts } from '../entities/account.ts'
+import { type Fact, factOf } from '../entities/leaves.ts'
 import { DomainError } from '../errors.ts'
 import { groupBy } from '../lib/batch.ts'
 import type { UserId } from '../lib/ids.ts'
@@ -34,6 +36,13 @@ export const statsIn = (docs: readonly UserStatsDoc[]): Map<UserId, Stats> =>
       return fieldsConform('user_stats', stats) ? [[_id as UserId, stats] as const] : []
     }),
   )
+
+const factRows = Object.entries<Fact>(accountFacts)
+const withSoundFacts = (account: Account): Account => {
+  const stored = account as Readonly<Record<string, unknown>>
+  const facts = factRows.map(([name, row]) => [name, factOf(row, stored[name])])
+  return { ...account, ...Object.fromEntries(facts) }
+}
 
 /** Accounts by user. */
 export const accountsIn = (accounts: readonly Account[]): Map<UserId, Account> =>
@@ -112,8 +121,10 @@ export class UserStats {
   private async readAccounts(ids: readonly UserId[], tx?: Tx): Promise<Account[]> {
     const filter = { _id: { $in: [...ids] } }
     const projection = Object.fromEntries(accountFields.map((name) => [name, 1]))
-    if (!tx) return findAtOnce<UserStatsDoc, Account>(this.stats, filter, { projection })
-    return this.stats.find<Account>(filter, { ...singleBatch, ...tx, projection }).toArray()
+    const docs = tx
+      ? await this.stats.find<Account>(filter, { ...singleBatch, ...tx, projection }).toArray()
+      : await findAtOnce<UserStatsDoc, Account>(this.stats, filter, { projection })
+    return factRows.length === 0 ? docs : docs.map(withSoundFacts)
   }
 
   /**

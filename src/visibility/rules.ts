@@ -13,7 +13,8 @@ export const hasBlock = (kinds: ReadonlySet<RestrictionKind> | undefined): boole
  * - TIMELINE: see a post in a timeline. AUTHOR: see the posts of an author there. FOLLOWEE: have
  *   the posts of a followee proposed for it;
  * - POST: see a post wherever an answer shows it, or engage with it;
- * - PERSON: see a profile and its numbers. LISTS: see the lists of a user and of their posts;
+ * - PERSON: see a profile and its numbers. LISTS: see the lists of a user and of their posts, and
+ *   which followees a user and the viewer have in common;
  * - ENTRY: see what a user did: likes, comments, shares and follows;
  * - ACCOUNT: see in a list that a user exists, as in the viewer's own mutes and blocks;
  * - FOLLOW: follow a user;

@@ -27,11 +27,16 @@ export interface FactReads {
   readonly restrictions: ReadFact<'restrictions'>
 }
 
-/** A viewer, and a user that the viewer follows, or with whose post the viewer engages. */
+/** A viewer, and a user that the viewer follows or whose content the viewer sees. */
 export interface Pair {
   readonly viewer: UserId
   readonly user: UserId
-  readonly post?: PostRef | undefined
+}
+
+/** A viewer, and a post with which the viewer engages. */
+export interface PostPair {
+  readonly viewer: UserId
+  readonly post: PostRef
 }
 
 /** How a transaction reads facts about many pairs: by one command each. */
@@ -44,7 +49,7 @@ export interface PairReads {
   ) => Promise<ReadonlyMap<UserId, Facts['restrictions']>>
 }
 
-/** How facts about the posts of pairs are read. */
+/** How facts about posts are read, if a rule depends on them. */
 export interface PostReads {
   /** The existing posts, by one command in a transaction. */
   readonly stored: (posts: readonly PostRef[], tx: Tx) => Promise<Facts['posts']>
@@ -156,50 +161,87 @@ export class Visibility {
   }
 }
 
-/** Whether a rule that forbids a purpose depends on more of a post than its author. */
-const needsPosts = (purpose: Purpose) =>
-  (factsFor(purpose) as readonly (keyof Facts)[]).includes('posts')
-
 /** Whether a viewer may do something. NO_ACCOUNT: the viewer has none. */
 type Admitted = 'YES' | 'NO' | 'NO_ACCOUNT'
 
+/** What decides about the pairs of a transaction, apart from posts. */
+interface PairFacts {
+  /** Undefined: no rule depends on them. */
+  readonly accounts: Facts['live'] | undefined
+  readonly of: (viewer: UserId) => Pick<Facts, 'live' | 'restrictions'>
+}
+
+/** At most one command for each fact, whatever the number of pairs. */
+async function loadPairs(
+  reads: PairReads,
+  tx: Tx,
+  purpose: Purpose,
+  pairs: readonly Pair[],
+): Promise<PairFacts> {
+  const people = [...new Set(pairs.flatMap(({ viewer, user }) => [viewer, user]))]
+  const needed: readonly (keyof Facts)[] = factsFor(purpose)
+  const accounts = needed.includes('live') ? await reads.live(people, tx) : undefined
+  const others = pairs.filter(({ viewer, user }) => viewer !== user)
+  const restrictions = await reads.restrictions(others, tx)
+  const of = (viewer: UserId) => ({
+    live: accounts ?? userFacts.live.none,
+    restrictions: restrictions.get(viewer) ?? userFacts.restrictions.none,
+  })
+  return { accounts, of }
+}
+
+/** Decides in a transaction which users many viewers may follow. */
+export class FollowAdmission {
+  constructor(private readonly reads: PairReads) {}
+
+  /**
+   * Decides about each pair. At most one command for each fact, whatever the number of pairs, and
+   * none without pairs. Accounts are read only if a rule depends on them.
+   */
+  async decide(tx: Tx, pairs: readonly Pair[]): Promise<(pair: Pair) => Admitted> {
+    if (pairs.length === 0) return () => 'YES'
+    const { accounts, of } = await loadPairs(this.reads, tx, 'FOLLOW', pairs)
+    return ({ viewer, user }) => {
+      if (accounts && !accounts.has(viewer)) return 'NO_ACCOUNT'
+      return isShown('FOLLOW', viewer, { user }, of(viewer)) ? 'YES' : 'NO'
+    }
+  }
+}
+
 /**
- * Decides what the writes of many viewers may do: within their transaction, or before it by memory.
+ * Decides with which posts many viewers may engage: within their transaction, or before it by
+ * memory.
  */
-export class Admission {
-  /** @param posts default: none, as pairs without posts need. */
+export class PostAdmission {
   constructor(
     private readonly reads: PairReads,
     private readonly kept: KeptReads,
-    private readonly posts: PostReads = { stored: async () => new Map(), kept: () => undefined },
+    private readonly posts: PostReads,
   ) {}
 
-  /** The same for pairs with posts. */
-  withPosts(posts: PostReads): Admission {
-    return new Admission(this.reads, this.kept, posts)
-  }
-
   /**
-   * For each pair, whether memory shows that the viewer may engage with the posts of the user, so
-   * that the transaction need not decide it. A block or a deletion that was acknowledged before the
-   * call forbids it. A later one is concurrent with the engagement: what both leave is what they
-   * leave one after the other. That is not so of a follow, which a block must end. No command but
-   * those of memory: a tick, and for each pair two for accounts and one for restrictions that it
-   * lacks.
-   * @returns false if the viewer may not, and in doubt. {@link decide} says which.
+   * For each pair, whether memory shows that the viewer may engage with the post, so that the
+   * transaction need not decide it. A block or a deletion that was acknowledged before the call
+   * forbids it. A later one is concurrent with the engagement: what both leave is what they leave
+   * one after the other. That is not so of a follow, which a block must end. No command but those
+   * of memory: a tick, and for each pair two for accounts and one for restrictions that it lacks.
+   * @returns false if the viewer may not, and in doubt. {@link decide} says which. A post that is
+   *   not in memory is in doubt where a rule depends on more than its author.
    */
-  async admitByMemory(pairs: readonly Pair[]): Promise<readonly boolean[]> {
+  async admitByMemory(pairs: readonly PostPair[]): Promise<readonly boolean[]> {
     if (pairs.length === 0 || !(await this.kept.isCurrent())) return pairs.map(() => false)
-    const admit = async ({ viewer, user, post }: Pair) => {
-      const kept = post && needsPosts('POST') ? this.posts.kept(post) : undefined
-      if (post && needsPosts('POST') && !kept) return false
+    const dependsOnPosts = needsPosts()
+    const admit = async ({ viewer, post }: PostPair) => {
+      const { author } = post
       const [live, restrictions] = await Promise.all([
-        this.kept.live([viewer, user]),
+        this.kept.live([viewer, author]),
         this.kept.restrictions(viewer),
       ])
       if (!restrictions || !live.has(viewer)) return false
+      const kept = dependsOnPosts ? this.posts.kept(post) : undefined
+      if (dependsOnPosts && !kept) return false
       const facts = { live, restrictions, posts: new Map(kept && [[kept.id, kept]]) }
-      return isShown('POST', viewer, { user, post: post?.id }, facts)
+      return isShown('POST', viewer, { user: author, post: post.id }, facts)
     }
     // What cannot be read of one pair is in doubt, and says nothing about the others.
     return Promise.all(pairs.map((pair) => admit(pair).catch(() => false)))
@@ -207,31 +249,21 @@ export class Admission {
 
   /**
    * Decides about each pair. At most one command for each fact, whatever the number of pairs, and
-   * none without pairs. A purpose that does not depend on accounts or posts reads none.
+   * none without pairs. Accounts and posts are read only if a rule depends on them.
    */
-  async decide(
-    tx: Tx,
-    purpose: 'POST' | 'FOLLOW',
-    pairs: readonly Pair[],
-  ): Promise<(pair: Pair) => Admitted> {
+  async decide(tx: Tx, pairs: readonly PostPair[]): Promise<(pair: PostPair) => Admitted> {
     if (pairs.length === 0) return () => 'YES'
-    const people = [...new Set(pairs.flatMap(({ viewer, user }) => [viewer, user]))]
-    const needed: readonly (keyof Facts)[] = factsFor(purpose)
-    const accounts = needed.includes('live') ? await this.reads.live(people, tx) : undefined
-    const restrictions = await this.reads.restrictions(
-      pairs.filter(({ viewer, user }) => viewer !== user),
-      tx,
-    )
-    const about = pairs.flatMap(({ post }) => post ?? [])
-    const posts = needsPosts(purpose) ? await this.posts.stored(about, tx) : new Map()
-    return ({ viewer, user, post }) => {
+    const users = pairs.map(({ viewer, post }) => ({ viewer, user: post.author }))
+    const { accounts, of } = await loadPairs(this.reads, tx, 'POST', users)
+    const about = pairs.map(({ post }) => post)
+    const posts: Facts['posts'] = needsPosts() ? await this.posts.stored(about, tx) : new Map()
+    return ({ viewer, post: { id, author } }) => {
       if (accounts && !accounts.has(viewer)) return 'NO_ACCOUNT'
-      const facts = {
-        live: accounts ?? userFacts.live.none,
-        restrictions: restrictions.get(viewer) ?? userFacts.restrictions.none,
-        posts,
-      }
-      return isShown(purpose, viewer, { user, post: post?.id }, facts) ? 'YES' : 'NO'
+      const facts = { ...of(viewer), posts }
+      return isShown('POST', viewer, { user: author, post: id }, facts) ? 'YES' : 'NO'
     }
   }
 }
+
+/** Whether a rule that hides posts depends on more of them than their authors. */
+const needsPosts = () => (factsFor('POST') as readonly (keyof Facts)[]).includes('posts')

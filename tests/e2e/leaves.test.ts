@@ -30,7 +30,7 @@ const trial = await vi.hoisted(async () => {
       },
       isSensitive: {
         type: 'flag',
-        isFact: true,
+        fact: { whenMalformed: true },
         description: 'Whether a client asks before it shows the post.',
         given: { description: 'Whether a client asks before it shows the post', check: asGiven },
       },
@@ -56,7 +56,8 @@ vi.mock('../../src/entities/post.ts', async (load) => {
 })
 vi.mock('../../src/entities/account.ts', async (load) => {
   const { profileLeaves, ...rest } = await load<typeof import('../../src/entities/account.ts')>()
-  return { ...rest, profileLeaves: { ...profileLeaves, ...trial.account } }
+  const accountFacts = { isPrivate: { type: 'flag', whenMalformed: true } }
+  return { ...rest, profileLeaves: { ...profileLeaves, ...trial.account }, accountFacts }
 })
 
 const app = useApp({ BLOCKED_WORDS: 'spam', FEED_MAINTAINED: feedStrategyNames.join(',') })
@@ -76,6 +77,11 @@ const send = async (as: string, query: string, variables: object = {}) => {
 const create = async (input: object) => {
   const query = `mutation ($input: CreatePostInput!) { createPost(input: $input) { post { ${postFields} } } }`
   return (await send(author, query, { input })).createPost.post
+}
+/** The filter of a post by its global id. */
+const named = (globalId: string) => {
+  const { author: by, id } = parsePostNodeId('id', globalId)
+  return { author: by, _id: toObjectId(id) }
 }
 const newest = async (strategy: string) => {
   const query = `{ timeline(strategy: ${strategy}, first: 1) { edges { node { ${postFields} } } } }`
@@ -124,16 +130,12 @@ describe.each(feedStrategyNames)('in a timeline of %s', (strategy) => {
 
 test('a page from memory is rendered with the rows, and a change of one by another process is in the next page', async () => {
   const { id } = await create({ text: 'kept', language: 'cy' })
-  const ref = parsePostNodeId('id', id)
   const editedAt = new Date('2026-01-02T03:04:05.006Z')
   const render = vi.spyOn(app.services.keptPosts, 'renderOnce')
   await newest('FANOUT_ON_READ')
   expect(await newest('FANOUT_ON_READ')).toMatchObject({ id, language: 'cy', editedAt: null })
   expect(render).toHaveBeenCalled()
-  await app.services.collections.posts.updateOne(
-    { author: ref.author, _id: toObjectId(ref.id) },
-    { $set: { editedAt } as object },
-  )
+  await app.services.collections.posts.updateOne(named(id), { $set: { editedAt } as object })
   expect(await newest('FANOUT_ON_READ')).toMatchObject({ id, editedAt: editedAt.toISOString() })
 })
 
@@ -152,14 +154,14 @@ test('a wrong value names the argument, changes nothing, and validators see each
   expect(await app.services.collections.posts.countDocuments()).toBe(before)
 })
 
-test('a post with a malformed value is not shown', async () => {
+test.each([
+  ['language', { $literal: 5 }],
+  // Beyond the dates of JavaScript.
+  ['editedAt', { $toDate: { $toLong: '9223372036854775807' } }],
+])('a post whose %s is malformed has no content', async (field, value) => {
   const good = await create({ text: 'good' })
   const { id } = await create({ text: 'malformed', language: 'cy' })
-  const ref = parsePostNodeId('id', id)
-  await app.services.collections.posts.updateOne(
-    { author: ref.author, _id: toObjectId(ref.id) },
-    { $set: { language: 5 } as object },
-  )
+  await app.services.collections.posts.updateOne(named(id), [{ $set: { [field]: value } }])
   const query = `query ($id: ID!) { node(id: $id) { id } timeline(strategy: FANOUT_ON_READ, first: 2) { edges { node { text } } } }`
   const { timeline } = await send(reader, query, { id })
   const texts = timeline.edges.map((edge: { node: { text: string } | null }) => edge.node?.text)
@@ -167,13 +169,8 @@ test('a post with a malformed value is not shown', async () => {
   expect(texts).not.toContain('malformed')
 })
 
-test('a row that is a fact decides in every list, and its change by another process does', async () => {
-  const { id, text } = await create({ text: 'asked about', isSensitive: true })
-  await app.rest()
-  const ref = parsePostNodeId('id', id)
-  const hides = (_: unknown, { post }: Subject, { posts }: Facts) =>
-    post !== undefined && (posts.get(post) as { isSensitive?: boolean })?.isSensitive === true
-  const rows = (['TIMELINE', 'POST'] as const).map((purpose) => rulesFor(purpose) as unknown[])
+/** How often a reader sees the text of a post, and whether a like changes the post. */
+async function seen({ id, text }: { readonly id: string; readonly text: string }) {
   const timelines = feedStrategyNames.map(
     (strategy) =>
       `${strategy}: timeline(strategy: ${strategy}, first: 1) { edges { node { text } } }`,
@@ -183,25 +180,62 @@ test('a row that is a fact decides in every list, and its change by another proc
     user(handle: "${author}") { posts(first: 1) { edges { node { text } } } }
     ${timelines.join(' ')}
   }`
-  const texts = async () => JSON.stringify(await send(reader, query, { id })).split(text).length - 1
-  const lists = feedStrategyNames.length + 2
-  expect(await texts()).toBe(lists)
-  const like = async () => {
-    const likePost = `mutation ($id: ID!) { likePost(input: {postId: $id}) { changed } }`
-    const { data, errors } = await app.send({ as: reader, query: likePost, variables: { id } })
-    return data.likePost?.changed ?? errors[0]?.extensions.code
-  }
-  for (const all of rows) all.push(['TRIAL', { facts: ['posts'], hides }])
+  const texts = JSON.stringify(await send(reader, query, { id })).split(text).length - 1
+  const likePost = `mutation ($id: ID!) { likePost(input: {postId: $id}) { changed } }`
+  const { data, errors } = await app.send({ as: reader, query: likePost, variables: { id } })
+  const like = data?.likePost?.changed ?? errors[0]?.extensions.code
+  return { texts, like }
+}
+const shown = feedStrategyNames.length + 2
+
+/** Does something while the table of rules has a further row. */
+async function withRule(hides: (subject: Subject, facts: Facts) => boolean, run: () => unknown) {
+  const purposes = ['TIMELINE', 'AUTHOR', 'POST', 'PERSON', 'LISTS'] as const
+  const tables = purposes.map((purpose) => rulesFor(purpose) as unknown[])
+  const facts = ['live', 'posts']
+  const rule = { facts, hides: (_: unknown, subject: Subject, all: Facts) => hides(subject, all) }
+  for (const rows of tables) rows.push(['TRIAL', rule])
   try {
-    expect(await texts()).toBe(0)
-    expect(await like()).toBe('NOT_FOUND')
-    await app.services.collections.posts.updateOne(
-      { author: ref.author, _id: toObjectId(ref.id) },
-      { $set: { isSensitive: false } as object },
-    )
-    expect(await texts()).toBe(lists)
-    expect(await like()).toBe(true)
+    await run()
   } finally {
-    for (const all of rows) all.pop()
+    for (const rows of tables) rows.pop()
   }
+}
+const isSensitive = ({ post }: Subject, { posts }: Facts) =>
+  post !== undefined &&
+  (posts?.get(post) as { isSensitive?: boolean } | undefined)?.isSensitive === true
+
+test.each([
+  ['its value', true],
+  ['a malformed value', 'yes'],
+])(
+  'a fact about a post hides it by %s in every list, until another process changes it',
+  async (_, value) => {
+    const post = await create({ text: `asked about ${value}`, isSensitive: true })
+    await app.rest()
+    const { posts } = app.services.collections
+    await posts.updateOne(named(post.id), { $set: { isSensitive: value } as object })
+    await withRule(isSensitive, async () => {
+      expect(await seen(post)).toEqual({ texts: 0, like: 'NOT_FOUND' })
+      await posts.updateOne(named(post.id), { $set: { isSensitive: false } as object })
+      expect(await seen(post)).toEqual({ texts: shown, like: true })
+    })
+  },
+)
+
+test.each([
+  ['its value', true],
+  ['a malformed value', 1],
+])('a fact about an account hides it by %s, until another process changes it', async (_, value) => {
+  const post = await create({ text: `of an account with ${value}` })
+  await app.rest()
+  const isPrivate = ({ user }: Subject, { live }: Facts) =>
+    (live.get(user) as { isPrivate?: boolean } | undefined)?.isPrivate === true
+  const { user_stats } = app.services.collections
+  await withRule(isPrivate, async () => {
+    await user_stats.updateOne({ _id: author }, { $set: { isPrivate: value } as object })
+    expect(await seen(post)).toEqual({ texts: 0, like: 'NOT_FOUND' })
+    await user_stats.updateOne({ _id: author }, [{ $unset: 'isPrivate' }])
+    expect(await seen(post)).toEqual({ texts: shown, like: true })
+  })
 })

@@ -1,4 +1,6 @@
 import { type EngagementKind, engagementKinds, kinds } from '../../src/engagement/kinds.ts'
+import { profileLeaves } from '../../src/entities/account.ts'
+import { namesOf as namesOfTable } from '../../src/entities/leaves.ts'
 import {
   engagementNodeId,
   findNodeRef,
@@ -143,7 +145,7 @@ export const isReduced = (user: Shown['object']): boolean =>
 
 /** Whether an answer shows the profile of a user, or a number of it. */
 export function showsProfile(user: Shown['object']): boolean {
-  const profile = [user.bio, user.avatarUrl, user.bannerUrl]
+  const profile = namesOfTable(profileLeaves).map((name) => user[name])
   const hidden = [...profile, user.followerCount, user.followingCount, user.postCount]
   const totals = listsOf(user).map(({ totalCount }) => totalCount)
   return user.name !== user.handle || [...hidden, ...totals].some((value) => value != null)

@@ -12,7 +12,7 @@ import type { MaterialisedName } from '../../src/timeline/strategies/list.ts'
 import type { StoredTimelines } from '../../src/timeline/strategies/strategy.ts'
 import type { Subject } from '../../src/users/subject.ts'
 import { subjectKey } from '../../src/users/subjects.ts'
-import { Admission } from '../../src/visibility/visibility.ts'
+import { FollowAdmission } from '../../src/visibility/visibility.ts'
 import { sameLimits } from './engagement.ts'
 import { keepMemory } from './memory.ts'
 import { type TestDatabase, useDatabase } from './mongo.ts'
@@ -246,16 +246,9 @@ export async function problemsOf({ services, following }: ServicesHarness, prefi
 
 const equal = (a: Set<string>, b: Set<string>) => a.size === b.size && [...a].every((x) => b.has(x))
 
-/** What viewers may do, with restrictions of a test's own, and without memory. */
+/** Which users viewers may follow, with restrictions of a test's own. */
 export const admissionWith = ({ stats }: Services, restrictions: Restrictions) =>
-  new Admission(
-    {
-      live: (users, tx) => stats.liveAmong(users, tx),
-      restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
-    },
-    {
-      isCurrent: async () => false,
-      live: async () => new Map(),
-      restrictions: async () => undefined,
-    },
-  )
+  new FollowAdmission({
+    live: (users, tx) => stats.liveAmong(users, tx),
+    restrictions: (pairs, tx) => restrictions.restrictionsBetween(pairs, tx),
+  })

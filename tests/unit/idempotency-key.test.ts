@@ -16,7 +16,7 @@ const fingerprintOf = (mutation: string, input: object) =>
 const { input } = fc.letrec<{ value: unknown; input: Record<string, unknown> }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
-    fc.constantFrom(null, true, false, 0, 1, '', 'a', '1'),
+    fc.constantFrom(null, true, false, 0, 1, '', 'a', '1', new Date(0), new Date(1)),
     fc.array(tie('value'), { maxLength: 2 }),
     tie('input'),
   ),
@@ -29,7 +29,7 @@ const { input } = fc.letrec<{ value: unknown; input: Record<string, unknown> }>(
 /** The same value with the fields of every object in another order. */
 function reordered(value: unknown, random: (below: number) => number): unknown {
   if (Array.isArray(value)) return value.map((item) => reordered(item, random))
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
   const fields = Object.entries(value).map(([name, field]) => [name, reordered(field, random)])
   for (let at = fields.length - 1; at > 0; at--) {
     const other = random(at + 1)

@@ -13,8 +13,11 @@ export function addLeaves(
   type: { readonly prototype: object },
   leaves: readonly (readonly [name: string, LeafField])[],
 ): void {
-  for (const [name, { type: leaf, description, isRequired = false }] of leaves)
-    Field(types[leaf], { nullable: !isRequired, description })(type.prototype, name)
+  for (const [name, leaf] of leaves) {
+    const { description } = leaf
+    const nullable = !('isRequired' in leaf)
+    Field(types[leaf.type], { nullable, description })(type.prototype, name)
+  }
 }
 
 interface LeafField {

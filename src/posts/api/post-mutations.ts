@@ -48,21 +48,25 @@ export class AttachmentInput {
   readonly blurhash?: string | null
 }
 
+/** Errors name the arguments in the order of the fields. */
+@InputType()
+class PostLeavesInput extends MutationInput {}
+addLeaves(
+  PostLeavesInput,
+  givenLeaves(postLeaves).map(([name, row]) => [
+    name,
+    { ...row, description: `${row.description}.` },
+  ]),
+)
+
 @InputType({ description: 'Input of createPost.' })
-export class CreatePostInput extends MutationInput {
+export class CreatePostInput extends PostLeavesInput {
   @Field(() => [AttachmentInput], {
     nullable: true,
     description: 'The attachments of the post, at most four.',
   })
   readonly attachments?: readonly AttachmentInput[] | null
 }
-addLeaves(
-  CreatePostInput,
-  givenLeaves(postLeaves).map(([name, row]) => [
-    name,
-    { ...row, description: `${row.description}.` },
-  ]),
-)
 
 /** The content in the input of createPost. */
 export const contentOf = (input: CreatePostInput): GivenContent => ({

@@ -1,6 +1,6 @@
 import { type ClassType, Extensions, Field, ID, InputType, ObjectType } from 'type-graphql'
 import { profileLeaves } from '../../entities/account.ts'
-import { givenLeaves } from '../../entities/leaves.ts'
+import { givenLeaves, type LeafType } from '../../entities/leaves.ts'
 import {
   ChangePayload,
   MutationInput,
@@ -17,10 +17,10 @@ import { User } from './user-type.ts'
 import { Viewer } from './viewer-type.ts'
 
 /** The fields of a profile as those of an input, each with what else its description says. */
-const profileInputs = (more: string) =>
+const profileInputs = (more: (type: LeafType) => string) =>
   givenLeaves(profileLeaves).map(
     ([name, { type, description }]) =>
-      [name, { type, description: `${description}.${more}` }] as const,
+      [name, { type, description: `${description}.${more(type)}` }] as const,
   )
 
 /** The inputs with the profile of a new account. */
@@ -39,7 +39,10 @@ function withNewProfile(Base: ClassType<object>, defaultHandle: string) {
     })
     readonly name!: string
   }
-  addLeaves(NewProfile, profileInputs(''))
+  addLeaves(
+    NewProfile,
+    profileInputs(() => ''),
+  )
   return NewProfile
 }
 
@@ -83,7 +86,10 @@ export class UpdateUserInput extends MutationInput {
   })
   readonly name?: string | null
 }
-addLeaves(UpdateUserInput, profileInputs(' Null or an empty text removes it.'))
+addLeaves(
+  UpdateUserInput,
+  profileInputs((type) => ` Null ${type === 'text' ? 'or an empty text ' : ''}removes it.`),
+)
 
 @InputType({ description: 'Input of deleteUser.' })
 export class DeleteUserInput extends MutationInput {}

@@ -13,7 +13,7 @@ export interface LeafValues {
 export type LeafType = keyof LeafValues
 
 /** The shapes of leaves in documents. */
-export const leafShapes: Readonly<Record<LeafType, Shape>> = {
+const leafShapes: Readonly<Record<LeafType, Shape>> = {
   text,
   flag: { bsonType: 'bool' },
   time: date,

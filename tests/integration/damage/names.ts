@@ -300,7 +300,9 @@ async function problemsOf(
   const keptUntil = damaged.handles.get(handle)?.until
   const isOther = typeof owner?.handle === 'string' && owner.handle !== handle
   const isRename = isOther && keptUntil instanceof Date && keptUntil > createdAt
-  if (isHurt && !isRename && names.every(isTied)) {
+  // What a deletion leaves, whose removal only lacks its job.
+  const isDeletion = owner?.deletedAt instanceof Date && !damaged.user_stats.has(account)
+  if (isHurt && !isRename && !isDeletion && names.every(isTied)) {
     claim(isSame || left.length > 0, 'not as before, and not reported')
     claim(isSame || found.length > 0, 'not found')
     const signedIn = await services.subjects.find(subjectOfKey(subject))

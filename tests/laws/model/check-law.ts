@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { noteFact } from '../../support/facts.ts'
 import { patient } from '../../support/patience.ts'
-import { lawSeed } from '../../support/seed.ts'
+import { lawSeed, nightLimit } from '../../support/seed.ts'
 
 /**
  * How many histories show a law, and the time after which a law hangs on a quiet machine, in
@@ -25,7 +25,9 @@ export async function checkLaw<T>(
 ): Promise<void> {
   const begun = performance.now()
   let [historyBegun, longest] = [begun, 0]
+  let tried = 0
   const noteHistory = () => {
+    tried++
     longest = Math.max(longest, performance.now() - historyBegun)
   }
   const startHistory = () => {
@@ -37,10 +39,11 @@ export async function checkLaw<T>(
     markInterruptAsFailure: true,
     examples: [...examples],
     ...lawSeed(),
+    ...nightLimit,
   }
   const plugins = [fc.beforeEach(startHistory), fc.afterEach(noteHistory)]
   await fc.assert(law, { ...limits, plugins })
-  const perSecond = (histories * 1000) / (performance.now() - begun)
+  const perSecond = (tried * 1000) / (performance.now() - begun)
   const speed = `${perSecond.toFixed(1)} a second, the longest ${longest.toFixed(0)} ms`
-  noteFact(`${name}: ${histories} histories, ${speed}`)
+  noteFact(`${name}: ${tried} histories, ${speed}`)
 }

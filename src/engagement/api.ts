@@ -6,7 +6,7 @@ import { presentEngagements } from '../posts/api/present-posts.ts'
 import { facetsMax } from '../posts/facets.ts'
 import { engagementResolvers } from './api/engagement.resolver.ts'
 import { engagementTypes } from './api/engagement-types.ts'
-import { countFields, kinds, publicKinds, viewerFields } from './kinds.ts'
+import { countFields, kinds, kindsWithPosts, publicKinds, viewerFields } from './kinds.ts'
 
 /** The same load as that of a post's text, because counts are stored in the post. */
 const content = { name: 'content', commands: 1 }
@@ -39,7 +39,7 @@ export const engagementApi = {
     },
     listSizes: { 'Comment.facets': facetsMax },
     pageCommands: {
-      'User.likedPosts': 12,
+      ...Object.fromEntries(kindsWithPosts.map(({ of, field }) => [`${of}.${field}`, 12])),
       ...Object.fromEntries(publicKinds.map((kind) => [`Post.${kind}`, 6])),
     },
   },

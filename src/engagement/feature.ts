@@ -8,9 +8,9 @@ import type { Handles } from '../users/handles.ts'
 import type { UserStats } from '../users/stats.ts'
 import { type KeptReads, type PairReads, PostAdmission } from '../visibility/visibility.ts'
 import { createOverflowing } from './commit-entries.ts'
+import { engagedPosts } from './engaged-posts.ts'
 import { Engagements } from './engagement.ts'
-import type { EngagementKind } from './kinds.ts'
-import { likedPosts } from './liked.ts'
+import type { EngagementKind, KindKeyedBy } from './kinds.ts'
 import { listLimits } from './list-limits.ts'
 import { OrphanedEngagement, orphanedKind } from './orphaned.ts'
 import { EngagementReader } from './reader.ts'
@@ -47,13 +47,14 @@ export const engagement = defineFeature({
       }),
       engagementReader: reader,
       summaries: new EngagementSummaries(collections),
-      liked: likedPosts(userIndex, reader, posts),
+      engagedPosts: (kind: KindKeyedBy<'actor'>) =>
+        engagedPosts(kind, { userIndex, reader, posts }),
       orphaned: new OrphanedEngagement(collections.overflow, userIndex),
     }
   },
-  lists: ({ engagementReader, liked }) => ({
+  lists: ({ engagementReader, engagedPosts }) => ({
     engagements: (kind: EngagementKind) => engagementReader.list(kind),
-    liked: () => liked,
+    engagedPosts,
   }),
   tasks: ({ orphaned }) => ({
     [orphanedKind]: async ({ post }, { signal }) => orphaned.clear(post as PostId, signal),

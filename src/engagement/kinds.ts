@@ -37,10 +37,25 @@ export interface KindRow {
    * answers it.
    */
   readonly viewer: DescribedField | null
+  /**
+   * The list of the posts with an entry of a user: a field of User, or of Viewer, which only that
+   * user sees. Null for none. Only a key `actor` has one.
+   */
+  readonly posts: PostsRow | null
   /** The mutation that adds an entry of the viewer. */
   readonly add: DescribedMutation
   /** The mutation that removes the viewer's entry, or for a key `_id` the entry with an id. */
   readonly remove: DescribedMutation
+}
+
+interface PostsRow extends DescribedField {
+  readonly of: 'User' | 'Viewer'
+  /** The begin of the names of its types, and their descriptions. */
+  readonly type: string
+  readonly page: string
+  readonly edge: string
+  /** The field of an edge with the time of the entry. */
+  readonly at: DescribedField
 }
 
 interface DescribedField {
@@ -53,9 +68,16 @@ interface DescribedMutation {
   readonly description: string
 }
 
-/** The author of a post may delete entries with an id, so a private one would be no secret. */
+/**
+ * The author of a post may delete entries with an id, so a private one would be no secret. No one
+ * else sees which posts have a private entry of a user.
+ */
 type ValidRow = KindRow &
-  ({ readonly key: 'actor' } | { readonly viewer: null; readonly public: object })
+  (
+    | { readonly key: 'actor'; readonly public: object }
+    | { readonly key: 'actor'; readonly posts: null | { readonly of: 'Viewer' } }
+    | { readonly viewer: null; readonly public: object; readonly posts: null }
+  )
 
 /** The standard `OVERFLOW_THRESHOLD`. */
 export const thresholdDefault = 100
@@ -90,6 +112,16 @@ export const kinds = {
       field: 'viewerHasLiked',
       description: 'Whether the viewer likes the post. False for an anonymous request.',
     },
+    posts: {
+      of: 'User',
+      field: 'likedPosts',
+      description:
+        'The posts that the user likes, last liked first, without posts that a block hides from the viewer.',
+      type: 'LikedPost',
+      page: 'A page of the posts that a user likes.',
+      edge: 'A post that a user likes, in a list.',
+      at: { field: 'likedAt', description: 'When the user liked the post.' },
+    },
     add: { mutation: 'likePost', description: 'Adds a like of the viewer to the post.' },
     remove: { mutation: 'unlikePost', description: "Removes the viewer's like from the post." },
   },
@@ -115,6 +147,7 @@ export const kinds = {
       },
     },
     viewer: null,
+    posts: null,
     add: { mutation: 'addComment', description: 'Adds a comment of the viewer to the post.' },
     remove: {
       mutation: 'deleteComment',
@@ -146,6 +179,7 @@ export const kinds = {
       field: 'viewerHasShared',
       description: 'Whether the viewer shared the post. False for an anonymous request.',
     },
+    posts: null,
     add: {
       mutation: 'sharePost',
       description: 'Adds a share of the viewer to the post. A user shares a post at most once.',
@@ -201,6 +235,13 @@ export const viewerFields: ReadonlyMap<string, KindKeyedBy<'actor'>> = new Map(
     return viewer ? [[viewer.field, kind]] : []
   }),
 )
+
+/** The kinds with a list of the posts that have an entry of a user. */
+export const kindsWithPosts = kindsKeyedBy('actor').flatMap((kind) => {
+  const posts: PostsRow | null = kinds[kind].posts
+  return posts ? [{ kind, ...posts }] : []
+})
+export type KindWithPosts = (typeof kindsWithPosts)[number]
 
 /** What identifies an entry of a kind in its list: its actor or its id. */
 export const entryKey = (kind: EngagementKind, actor: string, id: string): string =>

@@ -33,7 +33,9 @@ async function scene(count = 3) {
 const seenBy = (viewer: UserId | undefined) => harness.services.visibilityFor(viewer)
 
 async function liked(user: UserId, viewer?: UserId, window = all) {
-  const page = (await readPages(harness.services.liked, [user], window, seenBy(viewer))).get(user)
+  const page = (
+    await readPages(harness.services.engagedPosts('likes'), [user], window, seenBy(viewer))
+  ).get(user)
   return page?.items.map(({ post }) => post.id)
 }
 
@@ -108,7 +110,7 @@ test('one call returns the liked posts of several users separately', async () =>
   for (const post of posts) await like(ben, post)
   for (const post of [three, one]) await like(carl, post)
   const pages = await readPages(
-    harness.services.liked,
+    harness.services.engagedPosts('likes'),
     [ann, ben, carl],
     { ...all, limit: 2 },
     seenBy(ann),
@@ -128,7 +130,12 @@ test('a page of liked posts skips likes that a crash left only in the log', asyn
   await engagements_by_user.deleteMany({ user: ben })
   await engagements_by_user.insertMany(logged)
   const page = (
-    await readPages(harness.services.liked, [ben], { ...all, limit: 1 }, seenBy(ben))
+    await readPages(
+      harness.services.engagedPosts('likes'),
+      [ben],
+      { ...all, limit: 1 },
+      seenBy(ben),
+    )
   ).get(ben)
   expect(page?.items.map(({ post }) => post.id)).toEqual([posts[0]?.id])
   expect(await page?.hasNextPage()).toBe(false)

@@ -5,12 +5,13 @@ import { type KindRow, kinds, kindsKeyedBy } from '../../src/engagement/kinds.ts
 const rows: readonly KindRow[] = Object.values(kinds)
 
 describe('the table of engagement kinds', () => {
-  test.each<[string, (row: KindRow) => readonly (string | undefined)[]]>([
+  test.each<[string, (row: KindRow) => readonly (string | null | undefined)[]]>([
     ['type', ({ node }) => [node.type]],
     ['field of Post', ({ public: shown, viewer }) => [shown?.count.field, viewer?.field]],
+    ['list of posts', ({ posts }) => [posts?.type, posts && `${posts.of}.${posts.field}`]],
     ['mutation', ({ add, remove }) => [add.mutation, remove.mutation]],
   ])('all engagement kinds have different %s', (_, namesOf) => {
-    const names = rows.flatMap(namesOf).filter((name) => name !== undefined)
+    const names = rows.flatMap(namesOf).filter((name) => typeof name === 'string')
     expect(new Set(names).size).toBe(names.length)
   })
 

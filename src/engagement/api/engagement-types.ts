@@ -4,7 +4,7 @@ import { GraphQLDateTime } from '../../graphql/types/date-time.ts'
 import { Post } from '../../posts/api/post-type.ts'
 import { facetsDescription, TextFacet } from '../../posts/api/text-facet-type.ts'
 import { User } from '../../users/api/user-type.ts'
-import { type EngagementKind, isPublic, kinds, perKind } from '../kinds.ts'
+import { type EngagementKind, isPublic, type KindWithPosts, kinds, perKind } from '../kinds.ts'
 
 /** The types of a kind: an entry, and the connection of a post's list. */
 function typesOf(kind: EngagementKind) {
@@ -58,11 +58,13 @@ function typesOf(kind: EngagementKind) {
 /** The types of each kind. */
 export const engagementTypes = perKind(typesOf)
 
-@ObjectType({ simpleResolvers: true, description: 'A post that a user likes, in a list.' })
-export class LikedPostEdge extends edgeOf(() => Post, 'The post') {
-  @Field(() => GraphQLDateTime, { description: 'When the user liked the post.' })
-  readonly likedAt!: Date
-}
+/** The connection of the posts with an entry of a user. */
+export function postsConnectionOf({ type, page, edge, at }: KindWithPosts) {
+  @ObjectType(`${type}Edge`, { simpleResolvers: true, description: edge })
+  class PostsEdge extends edgeOf(() => Post, 'The post') {}
+  Field(() => GraphQLDateTime, { description: at.description })(PostsEdge.prototype, at.field)
 
-@ObjectType({ simpleResolvers: true, description: 'A page of the posts that a user likes.' })
-export class LikedPostConnection extends connectionOf(() => LikedPostEdge) {}
+  @ObjectType(`${type}Connection`, { simpleResolvers: true, description: page })
+  class PostsConnection extends connectionOf(() => PostsEdge) {}
+  return PostsConnection
+}

@@ -6,18 +6,22 @@ import { mutate } from '../../graphql/mutate.ts'
 import { inputOf } from '../../graphql/mutation-types.ts'
 import { engagementNodeId, parseEntryNodeId, parsePostNodeId } from '../../graphql/node-id.ts'
 import { type Selection, selectionOf } from '../../graphql/selection.ts'
-import type { PostRef } from '../../lib/ids.ts'
+import { type PostRef, timeOf } from '../../lib/ids.ts'
 import { timeCursors } from '../../pages/cursor.ts'
 import { PostInput } from '../../posts/api/post-mutations.ts'
 import { Post } from '../../posts/api/post-type.ts'
 import { presentEngagements, presentPostRefs } from '../../posts/api/present-posts.ts'
 import { accountPartOf } from '../../users/api/present-users.ts'
+import { User } from '../../users/api/user-type.ts'
+import { Viewer } from '../../users/api/viewer-type.ts'
 import {
   type EngagementKind,
   engagementKinds,
   type KindKeyedBy,
+  type KindWithPosts,
   kinds,
   kindsKeyedBy,
+  kindsWithPosts,
   type PublicKind,
   publicKinds,
 } from '../kinds.ts'
@@ -31,7 +35,7 @@ import {
   removePayloadOf,
 } from './engagement-mutations.ts'
 import { schemaNames } from './engagement-names.ts'
-import { engagementTypes } from './engagement-types.ts'
+import { engagementTypes, postsConnectionOf } from './engagement-types.ts'
 
 const inputOptions = { description: 'The input of the mutation.' }
 
@@ -60,6 +64,34 @@ function listResolverOf(kind: PublicKind) {
     }
   }
   return ListResolver
+}
+
+/** The resolver of the list of the posts with an entry of a user, a field of User or of Viewer. */
+function postsResolverOf(row: KindWithPosts) {
+  const { kind, of, field, description, at } = row
+  const Connection = postsConnectionOf(row)
+
+  @Resolver(() => (of === 'User' ? User : Viewer))
+  class PostsResolver {
+    @FieldResolver(() => Connection, { description })
+    async [field](
+      @Root() root: User | Viewer,
+      @Args(() => ConnectionArgs) args: ConnectionArgs,
+      @Ctx() ctx: Context,
+      @Info() info: GraphQLResolveInfo,
+    ) {
+      const owner = of === 'User' ? (root as User).account : ctx.requireViewer()
+      const key = { owner, window: windowOf(args), more: kind }
+      const page = await ctx.loaders.engagedPosts.load(key)
+      const refs = page.items.map(({ post }) => post)
+      const posts = await presentPostRefs(ctx, refs, selectionOf(info).of('edges', 'node'))
+      return connectionFrom(page, ({ id, post }) => ({
+        node: posts.get(post) ?? null,
+        [at.field]: timeOf(id),
+      }))
+    }
+  }
+  return PostsResolver
 }
 
 /** The mutation that adds an entry of the viewer, for any kind. */
@@ -157,9 +189,10 @@ function removeResolverOf(kind: KindKeyedBy<'_id'>) {
   return RemoveResolver
 }
 
-/** The lists of public kinds, and the mutations that change them. */
+/** The lists of posts and of users, and the mutations that change them. */
 export const engagementResolvers = [
   ...publicKinds.map(listResolverOf),
+  ...kindsWithPosts.map(postsResolverOf),
   ...engagementKinds.map(addResolverOf),
   ...kindsKeyedBy('actor').map(removeOwnResolverOf),
   ...kindsKeyedBy('_id').map(removeResolverOf),

@@ -11,7 +11,6 @@ import {
   Resolver,
   Root,
 } from 'type-graphql'
-import { LikedPostConnection } from '../../engagement/api/engagement-types.ts'
 import { checkAll, DomainError } from '../../errors.ts'
 import type { FollowEdge as CoreEdge } from '../../follows/edges.ts'
 import { checkGroup } from '../../follows/groups.ts'
@@ -22,7 +21,7 @@ import { selectionOf } from '../../graphql/selection.ts'
 import { timeOf, type UserId } from '../../lib/ids.ts'
 import type { Page } from '../../lib/page.ts'
 import { PostConnection } from '../../posts/api/post-type.ts'
-import { needsContent, presentPostPage, presentPostRefs } from '../../posts/api/present-posts.ts'
+import { needsContent, presentPostPage } from '../../posts/api/present-posts.ts'
 import type { Stats } from '../stats.ts'
 import { accountPartOf, presentUser, presentUsers } from './present-users.ts'
 import { FollowConnection, User } from './user-type.ts'
@@ -138,29 +137,6 @@ export class UserResolver {
       countOf(ctx, account, 'posts', info),
     ])
     return { ...(await presentPostPage(ctx, page, selection)), totalCount }
-  }
-
-  @FieldResolver(() => LikedPostConnection, {
-    description:
-      'The posts that the user likes, last liked first, without posts that a block hides from the viewer.',
-  })
-  async likedPosts(
-    @Root() { account }: User,
-    @Args(() => ConnectionArgs) args: ConnectionArgs,
-    @Ctx() ctx: Context,
-    @Info() info: GraphQLResolveInfo,
-  ) {
-    const key = { owner: account, window: windowOf(args), more: undefined }
-    const page = await ctx.loaders.liked.load(key)
-    const posts = await presentPostRefs(
-      ctx,
-      page.items.map(({ post }) => post),
-      selectionOf(info).of('edges', 'node'),
-    )
-    return connectionFrom(page, ({ id, post }) => ({
-      node: posts.get(post) ?? null,
-      likedAt: timeOf(id),
-    }))
   }
 }
 

@@ -188,7 +188,12 @@ export function engagementLaw(
     }
 
     async function compareLikes(asked: readonly UserId[], viewer: UserId, window: Window) {
-      const pages = await readPages(services.liked, asked, window, services.visibilityFor(viewer))
+      const pages = await readPages(
+        services.engagedPosts('likes'),
+        asked,
+        window,
+        services.visibilityFor(viewer),
+      )
       for (const user of asked) {
         const page = pages.get(user)
         expect({

@@ -60,8 +60,6 @@ interface Labelled {
   readonly label: string
   /** What is wrong with the value. */
   readonly mistake?: string | undefined
-  /** Of a field that is checked while the form is used: the line of its mistake is kept free, so that nothing moves. */
-  readonly isChecked?: boolean
 }
 
 type FieldProps = Labelled &
@@ -71,7 +69,7 @@ type FieldProps = Labelled &
   )
 
 /** A field with its label. A mistake is announced, and belongs to the field. */
-export function Field({ label, mistake = '', isChecked = false, ...input }: FieldProps) {
+export function Field({ label, mistake = '', ...input }: FieldProps) {
   const id = useId()
   const mistakeId = `${id}-mistake`
   const shared = {
@@ -92,8 +90,6 @@ export function Field({ label, mistake = '', isChecked = false, ...input }: Fiel
         <p id={mistakeId} role="alert" className="over">
           {mistake}
         </p>
-      ) : isChecked ? (
-        <p aria-hidden className="free-line" />
       ) : null}
     </>
   )
@@ -123,7 +119,6 @@ export const HandleField = ({ mistake, suggested, onLeave }: HandleProps) => (
     spellCheck={false}
     defaultValue={suggested}
     mistake={mistake}
-    isChecked={onLeave !== undefined}
     onBlur={({ target }) => {
       const handle = toHandle(target.value)
       if (isHandle(handle)) onLeave?.(handle, () => toHandle(target.value) === handle)
@@ -149,6 +144,20 @@ export async function checkHandle(isHandleAvailable: HandleCheck, handle: string
 
 /** What is wrong with the fields of a form, by their names. */
 type Mistakes = Readonly<Record<string, string>>
+
+let isPressed = false
+const notePress = ({ type }: Event) => {
+  isPressed = type === 'pointerdown'
+}
+for (const type of ['pointerdown', 'pointerup', 'pointercancel']) addEventListener(type, notePress)
+
+/** Calls a function when no press is under way: what moves in between would make it miss its button. */
+function afterPress(change: () => void): void {
+  // The click comes after the end of the press.
+  const end = () => setTimeout(change)
+  if (isPressed) addEventListener('pointerup', end, { once: true })
+  else change()
+}
 
 /**
  * Why a form was refused: what is wrong with its fields, and any other problem. A refusal moves the focus to the first
@@ -177,7 +186,7 @@ export function useRefusal(labels: Mistakes) {
     },
     /** Says what is wrong with one field, and leaves the focus where it is. */
     note: (name: string, mistake: string) =>
-      setMistakes((others) => ({ ...others, [name]: mistake })),
+      afterPress(() => setMistakes((others) => ({ ...others, [name]: mistake }))),
   }
 }
 

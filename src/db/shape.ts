@@ -48,8 +48,8 @@ export const object = (required: Fields, optional: Fields = {}): Shape => ({
   properties: { ...required, ...optional },
 })
 /**
- * Whether a value that the driver read has a shape, as MongoDB's `$jsonSchema` would say, but for
- * dates that JavaScript cannot show. Pure, and linear in the size of the value.
+ * Whether a value that the driver read has a shape, as MongoDB's `$jsonSchema` would say. Pure, and
+ * linear in the size of the value.
  */
 export function conforms(shape: Shape, value: unknown): boolean {
   const { bsonType, required = [], properties, additionalProperties, items: each, anyOf } = shape
@@ -84,8 +84,7 @@ const isInBounds = ({ minimum, maximum, multipleOf }: Shape, value: number): boo
 function typeOf(value: unknown): BsonType | 'other' {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  // BSON has dates beyond those of JavaScript.
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'other' : 'date'
+  if (value instanceof Date) return 'date'
   if (value instanceof RegExp) return 'other'
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'string') return 'string'

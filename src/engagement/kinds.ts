@@ -50,7 +50,7 @@ export interface KindRow {
 
 interface PostsRow extends DescribedField {
   readonly of: 'User' | 'Viewer'
-  /** The begin of the names of its types, and their descriptions. */
+  /** The beginning of the names of its types, and their descriptions. */
   readonly type: string
   readonly page: string
   readonly edge: string

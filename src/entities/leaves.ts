@@ -53,7 +53,7 @@ export type Leaves = Readonly<Record<string, Leaf | RequiredLeaf>>
 export type Fact = {
   [Type in LeafType]: {
     readonly type: Type
-    /** What rules see for a stored value of another shape. No value may hide more. */
+    /** What rules see for a stored value of another shape. It must hide whatever another value hides. */
     readonly whenMalformed: LeafValues[Type]
   }
 }[LeafType]
@@ -124,20 +124,27 @@ export const leafChecks = (
     }),
   )
 
-/** The values of the leaves that an object has. Null is no value. */
+/** The values of the leaves that an object has. Null is no value, nor is a time that JavaScript lacks. */
 export function valuesOf<Table extends Typed>(table: Table, of: object): ValuesOf<Table> {
   const values: Record<string, unknown> = {}
   const given = of as Readonly<Record<string, unknown>>
   for (const name in table) {
     const value = given[name]
-    if (value !== undefined && value !== null) values[name] = value
+    if (value !== undefined && value !== null && !isTooFar(value)) values[name] = value
   }
   return values as ValuesOf<Table>
 }
 
+/** BSON has times beyond those of JavaScript. */
+const isTooFar = (value: unknown) => value instanceof Date && Number.isNaN(value.getTime())
+
 /** The value of a fact in a document, as rules see it. */
 export const factOf = ({ type, whenMalformed }: Fact, value: unknown): unknown =>
-  value === undefined || conforms(leafShapes[type], value) ? value : whenMalformed
+  value === undefined || value === null
+    ? undefined
+    : conforms(leafShapes[type], value) && !isTooFar(value)
+      ? value
+      : whenMalformed
 
 /** @throws {DomainError} BAD_USER_INPUT that names the argument. */
 export function checkText(argument: string, given: string, rules: TextRules): string {

@@ -1,6 +1,6 @@
 import { count, list, object, type Shape, text } from '../db/shape.ts'
 import type { TextRules } from '../lib/text.ts'
-import { checkText, type Fact, type Leaf, type RequiredLeaf } from './leaves.ts'
+import { checkText, type Fact, type Leaf, type LeafType, type RequiredLeaf } from './leaves.ts'
 
 /** The rules of the text of a post, and of a comment. */
 export const textRules: TextRules = {
@@ -10,15 +10,15 @@ export const textRules: TextRules = {
   bytesMax: 3_000,
 }
 
+/** A leaf that rules of visibility may know. Then reads of existing posts are no longer covered. */
+type FactLeaf = {
+  [Type in LeafType]: Extract<Leaf, { readonly type: Type }> & {
+    readonly fact?: Omit<Extract<Fact, { readonly type: Type }>, 'type'>
+  }
+}[LeafType]
 /** The table of {@link postLeaves}. */
 export type PostLeaves = Readonly<
-  Record<
-    string,
-    (Leaf | RequiredLeaf) & {
-      /** Rules of visibility know it. Then reads of existing posts are no longer covered. */
-      readonly fact?: Pick<Fact, 'whenMalformed'>
-    }
-  >
+  Record<string, FactLeaf | (RequiredLeaf & { readonly fact?: undefined })>
 >
 
 /**

@@ -95,7 +95,8 @@ export class UserStats {
   }
 
   /**
-   * The live accounts among `ids`. One covered command, which concurrent reads of few users share.
+   * The live accounts among `ids`. One command, which concurrent reads of few users share. It is
+   * covered, unless rules know more of accounts than that.
    */
   async liveAmong(ids: readonly UserId[], tx?: Tx): Promise<Map<UserId, Account>> {
     return accountsIn(

@@ -24,13 +24,6 @@ export const lawRuns = (standard: number): number =>
   })[size]
 
 /**
- * For properties: at night, each tries as many histories as five minutes allow, so that a night
- * ends.
- */
-export const nightLimit =
-  size === 'night' ? { interruptAfterTimeLimit: 300_000, markInterruptAsFailure: false } : {}
-
-/**
  * The seed of a run: of its random histories, and of the shares of cases that it tries.
  * `FEEDLINE_SEED`, or a random number of `vitest.config.ts`. With the `FEEDLINE_RUNS` of the run,
  * it replays a failure.

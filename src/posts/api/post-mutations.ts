@@ -48,7 +48,7 @@ export class AttachmentInput {
   readonly blurhash?: string | null
 }
 
-/** Errors name the arguments in the order of the fields. */
+/** The fields of a base come first, and errors name arguments in the order of the fields. */
 @InputType()
 class PostLeavesInput extends MutationInput {}
 addLeaves(

@@ -53,7 +53,7 @@ export type Leaves = Readonly<Record<string, Leaf | RequiredLeaf>>
 export type Fact = {
   [Type in LeafType]: {
     readonly type: Type
-    /** What rules see for a stored value of another shape. It must hide whatever any value hides. */
+    /** What rules see for a stored value of another shape. It must hide what any value hides. */
     readonly whenMalformed: LeafValues[Type]
   }
 }[LeafType]
@@ -124,7 +124,7 @@ export const leafChecks = (
     }),
   )
 
-/** The values of the leaves that an object has. Null is none, nor is a time that JavaScript lacks. */
+/** The values of the leaves that an object has. Null is none, as is a time beyond JavaScript's. */
 export function valuesOf<Table extends Typed>(table: Table, of: object): ValuesOf<Table> {
   const values: Record<string, unknown> = {}
   const given = of as Readonly<Record<string, unknown>>

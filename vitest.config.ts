@@ -91,6 +91,16 @@ export default defineConfig({
         },
       },
       {
+        // Files with tables of their own, which other files must not load.
+        extends: true,
+        test: {
+          name: 'trials',
+          include: ['tests/trials/**/*.test.ts'],
+          ...withDatabase,
+          isolate: true,
+        },
+      },
+      {
         // What the other tests have sent, so after them.
         extends: true,
         test: {

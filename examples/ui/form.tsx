@@ -145,18 +145,28 @@ export async function checkHandle(isHandleAvailable: HandleCheck, handle: string
 /** What is wrong with the fields of a form, by their names. */
 type Mistakes = Readonly<Record<string, string>>
 
-let isPressed = false
-const notePress = ({ type }: Event) => {
-  isPressed = type === 'pointerdown'
-}
-for (const type of ['pointerdown', 'pointerup', 'pointercancel']) addEventListener(type, notePress)
-
-/** Calls a function when no press is under way: what moves in between would make it miss its button. */
-function afterPress(change: () => void): void {
-  // The click comes after the end of the press.
-  const end = () => setTimeout(change)
-  if (isPressed) addEventListener('pointerup', end, { once: true })
-  else change()
+/** What calls a function when no press is under way: what moves in between would make it miss its button. */
+function useAfterPress(): (change: () => void) => void {
+  const press = useRef({ isUnderWay: false, waiting: [] as (() => void)[] })
+  useEffect(() => {
+    const begin = () => {
+      press.current.isUnderWay = true
+    }
+    const end = () => {
+      press.current.isUnderWay = false
+      // The click comes after the end of the press.
+      for (const change of press.current.waiting.splice(0)) setTimeout(change)
+    }
+    const listeners = { pointerdown: begin, pointerup: end, pointercancel: end }
+    for (const [type, listener] of Object.entries(listeners)) addEventListener(type, listener)
+    return () => {
+      for (const [type, listener] of Object.entries(listeners)) removeEventListener(type, listener)
+    }
+  }, [])
+  return (change) => {
+    if (press.current.isUnderWay) press.current.waiting.push(change)
+    else change()
+  }
 }
 
 /**
@@ -169,6 +179,7 @@ export function useRefusal(labels: Mistakes) {
   const [mistakes, setMistakes] = useState<Mistakes>({})
   const [problem, setProblem] = useState<unknown>()
   const [refusals, setRefusals] = useState(0)
+  const afterPress = useAfterPress()
   // biome-ignore lint/correctness/useExhaustiveDependencies: each refusal moves the focus.
   useEffect(() => {
     ref.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()

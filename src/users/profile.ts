@@ -75,10 +75,6 @@ function checkName(reserved: ReservedNames, handle: Handle | undefined, name: st
   return checked
 }
 
-/** The optional fields that have a value. */
-export const presentFields = (profile: GivenOf<typeof profileLeaves>) =>
-  valuesOf(profileLeaves, profile)
-
 /** The documents of the accounts among `ids`. */
 export const hasAccount = (ids: readonly UserId[]) => ({
   _id: { $in: [...ids] },
@@ -97,5 +93,11 @@ export const usersIn = (docs: readonly UserDoc[]): Map<UserId, User> =>
 export function toUser(doc: UserDoc): User {
   const { _id, name, createdAt, ...rest } = doc
   const handle = doc.handle as Handle
-  return { id: _id as UserId, handle, name: name ?? handle, createdAt, ...presentFields(rest) }
+  return {
+    id: _id as UserId,
+    handle,
+    name: name ?? handle,
+    createdAt,
+    ...valuesOf(profileLeaves, rest),
+  }
 }

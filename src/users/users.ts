@@ -8,6 +8,8 @@ import { conforms } from '../db/shape.ts'
 import { shapes } from '../db/shapes.ts'
 import { shareFewKeys } from '../db/shared-reads.ts'
 import type { Transactions, Tx } from '../db/transaction.ts'
+import { profileLeaves } from '../entities/account.ts'
+import { valuesOf } from '../entities/leaves.ts'
 import { badInput, DomainError, refusalOf } from '../errors.ts'
 import type { Outbox } from '../jobs/outbox.ts'
 import { type Handle, mintUserId, parseHandle, type UserId } from '../lib/ids.ts'
@@ -22,7 +24,6 @@ import {
   type NewProfile,
   optionalFields,
   type Profile,
-  presentFields,
   toUser,
   type User,
   usersIn,
@@ -223,7 +224,7 @@ export class Users {
     const { name, ...rest } = checkProfile(this.parts.reserved, handle, profile)
     const doc = {
       ...{ _id: account, handle, subject: subjectKey(subject), name: name ?? handle },
-      ...{ createdAt: new Date(this.parts.now()), ...presentFields(rest) },
+      ...{ createdAt: new Date(this.parts.now()), ...valuesOf(profileLeaves, rest) },
     }
     return { account, handle, subject, doc }
   }

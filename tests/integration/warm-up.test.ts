@@ -35,11 +35,17 @@ test('a warm process reads no account for the first page of a reader', async () 
     const labels = await commandsOf(() => feed.timeline(ann, { window, projection: 'content' }))
     return labels.filter((label) => label === 'read users')
   }
-  const [cold, warm] = [processOf('INBOX'), processOf('INBOX')]
-  await keepMemory(warm)
-  onTestFinished(() => warm.memory.close())
-  await warm.feed.warmUp(await warm.stats.sample(10))
-  expect([await accountsRead(cold), await accountsRead(warm)]).toEqual([['read users'], []])
+  expect(await accountsRead(processOf('INBOX'))).toEqual(['read users'])
+  // On a busy machine the log may be in doubt, and memory is not asked. A page warms what it reads,
+  // so each try has a process of its own.
+  const readByWarmProcess = async () => {
+    const warm = processOf('INBOX')
+    await keepMemory(warm)
+    onTestFinished(() => warm.memory.close())
+    await warm.feed.warmUp(await warm.stats.sample(10))
+    return accountsRead(warm)
+  }
+  await expect.poll(readByWarmProcess).toEqual([])
 })
 
 test('a sample has some live accounts, each once', async () => {
